@@ -1,0 +1,1 @@
+"""The burnpack container: header, metadata, reader, writer."""

@@ -1,0 +1,1 @@
+"""Cases, subjects, and the run that compares them."""

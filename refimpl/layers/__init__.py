@@ -1,0 +1,1 @@
+"""Small real layers to build models from."""

@@ -1,0 +1,1 @@
+"""Modules: definition by annotation, one traversal, the whole trait."""

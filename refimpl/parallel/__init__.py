@@ -1,0 +1,1 @@
+"""Layer parallelism: placement, distributed models, stages."""

@@ -1,0 +1,1 @@
+"""Parameters: ids, lazy values, groups, and what traverses them."""

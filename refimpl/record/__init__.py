@@ -1,0 +1,1 @@
+"""Records: what a module saves and loads."""

@@ -1,0 +1,1 @@
+"""Tensors: element types, devices, data, and arrays tagged with a device."""

@@ -1,0 +1,117 @@
+"""Bytes with a dtype and a shape: what a tensor is outside every device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidArgumentError, TensorError, UnsupportedDTypeError
+from .dtype import DType
+
+Buffer = bytes | bytearray | memoryview
+
+
+class TensorData:
+    """Little-endian bytes in row-major order, with their dtype and shape.
+
+    The bytes of a `deferred` one are asked for each time they are needed and never kept, so that many
+    tensors can be written while one of them is in memory.
+
+    >>> TensorData.from_array(np.array([1.0, 2.0], np.float32))
+    TensorData(F32, [2], 8 bytes)
+
+    Burn: burn_std::TensorData
+    Clauses: BPK-10, BPK-17.
+    """
+
+    __slots__ = ("_bytes", "_provider", "dtype", "nbytes", "shape")
+
+    dtype: DType
+    shape: tuple[int, ...]
+    nbytes: int
+
+    def __init__(self, dtype: DType, shape: Sequence[int], data: Buffer) -> None:
+        self.dtype = dtype
+        self.shape = _shape(shape)
+        view = memoryview(data).cast("B") if memoryview(data).nbytes else memoryview(b"")
+        self._bytes: memoryview | None = view.toreadonly()
+        self._provider: Callable[[], Buffer] | None = None
+        self.nbytes = view.nbytes
+
+    @classmethod
+    def deferred(
+        cls, dtype: DType, shape: Sequence[int], nbytes: int, provider: Callable[[], Buffer]
+    ) -> Self:
+        """Data whose `nbytes` bytes `provider` gives when they are needed."""
+        made = cls(dtype, shape, b"")
+        made._bytes, made._provider, made.nbytes = None, provider, nbytes
+        return made
+
+    @classmethod
+    def from_array(cls, array: NDArray[Any], dtype: DType | None = None) -> Self:
+        """The logical values of `array`, whatever its memory layout.
+
+        `dtype` names the elements where NumPy has one dtype for several of Burn's: `Flex32`, the bool stores.
+
+        Raises:
+            UnsupportedDTypeError: Burn has no such elements, or `dtype` has others.
+        """
+        found = DType.of(array.dtype) if dtype is None else dtype
+        if array.dtype != found.numpy:
+            raise UnsupportedDTypeError(
+                f"an array of {array.dtype} does not hold elements of {found}", clause="BPK-10"
+            )
+        rows = np.ascontiguousarray(array, found.numpy)
+        return cls(found, array.shape, rows.reshape(-1).view(np.uint8).data if rows.size else b"")
+
+    @property
+    def is_deferred(self) -> bool:
+        """Whether the bytes are asked for at each use."""
+        return self._provider is not None
+
+    @property
+    def bytes(self) -> memoryview:
+        """The bytes, read-only; a deferred provider is asked for them now."""
+        if self._bytes is not None:
+            return self._bytes
+        assert self._provider is not None
+        given = memoryview(self._provider())
+        return given.cast("B").toreadonly() if given.nbytes else memoryview(b"")
+
+    def to_numpy(self) -> NDArray[Any]:
+        """The values as a read-only array; the serialised bytes for a quantised dtype.
+
+        Raises:
+            TensorError: the bytes do not fill the shape.
+        """
+        flat = np.frombuffer(self.bytes, np.uint8)
+        if self.dtype.is_quantized:
+            return flat
+        if flat.nbytes != math.prod(self.shape) * self.dtype.itemsize:
+            raise TensorError(
+                f"shape {list(self.shape)} and dtype {self.dtype} need "
+                f"{math.prod(self.shape) * self.dtype.itemsize} bytes, got {flat.nbytes}",
+                clause="BPK-12",
+            )
+        return flat.view(self.dtype.numpy).reshape(self.shape)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TensorData):
+            return NotImplemented
+        return (self.dtype, self.shape) == (other.dtype, other.shape) and self.bytes == other.bytes
+
+    __hash__ = None  # type: ignore[assignment]  # the bytes of a deferred one are not stable
+
+    def __repr__(self) -> str:
+        return f"TensorData({self.dtype}, {list(self.shape)}, {self.nbytes} bytes)"
+
+
+def _shape(shape: Sequence[int]) -> tuple[int, ...]:
+    dims = tuple(int(d) for d in shape)
+    if any(d < 0 for d in dims):
+        raise InvalidArgumentError(f"the extents of a shape are at least 0, got {list(dims)}", clause="BPK-6")
+    return dims
