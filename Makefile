@@ -1,0 +1,57 @@
+# Every target does its own set-up: all it needs is make and Python 3.11 or newer.
+# `make PYTHON=python3.13 test` takes another interpreter; `make clean` throws the environment away.
+
+PYTHON ?= python3
+WORKERS ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help conform test lint bench record clean
+
+help:
+	@echo "make conform   run the cases against the reference: the clause table"
+	@echo "make test      every test, with branch coverage"
+	@echo "make lint      format, lint, types, import order"
+	@echo "make bench     speed and memory beside their peers (installs PyTorch: several GB on Linux)"
+	@echo "make record    ask real Burn again and write its answers into the cases (needs cargo)"
+
+conform: $(VENV)/.core
+	$(BIN)/refimpl conform
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term
+
+lint: $(VENV)/.test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest --quiet tests/docs tests/typing
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m tests.bench
+
+record: $(VENV)/.test
+	$(BIN)/python -m tests.adapters.record
+
+clean:
+	rm -rf $(VENV)
+
+# A stamp is newer than what it was installed from; an installed extra holds the core too.
+$(VENV)/.core: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) install --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.test: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) install --constraint constraints.txt --editable ".[test,lint]"
+	@touch $(VENV)/.core $@
+
+$(VENV)/.bench: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) install --constraint constraints.txt --editable ".[bench]"
+	@touch $(VENV)/.core $@
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "refimpl needs Python 3.11 or newer: make PYTHON=python3.11 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
