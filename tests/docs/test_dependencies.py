@@ -26,7 +26,9 @@ def explained() -> set[tuple[str, str]]:
     page = (ROOT / "docs" / "explain" / "dependencies.md").read_text("utf-8")
     found: set[tuple[str, str]] = set()
     for package, second in re.findall(r"^\| `([\w-]+)` \| ([^|]+) \|", page, re.MULTILINE):
-        extras = re.findall(r"`([\w-]+)`", second) if re.fullmatch(r"(`[\w-]+`(, )?)+", second.strip()) else [""]
+        extras = (
+            re.findall(r"`([\w-]+)`", second) if re.fullmatch(r"(`[\w-]+`(, )?)+", second.strip()) else [""]
+        )
         found |= {(package, extra) for extra in extras}
     return found
 

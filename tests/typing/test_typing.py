@@ -24,7 +24,13 @@ def expected(source: Path) -> dict[tuple[int, str], str]:
 @pytest.mark.parametrize("source", sorted(HERE.glob("cases_*.py")), ids=lambda file: file.stem)
 def test_the_checker_says_exactly_what_the_comments_say(source: Path) -> None:
     output, trouble, _ = mypy.run(
-        ["--config-file", str(ROOT / "pyproject.toml"), "--no-error-summary", "--show-error-codes", str(source)]
+        [
+            "--config-file",
+            str(ROOT / "pyproject.toml"),
+            "--no-error-summary",
+            "--show-error-codes",
+            str(source),
+        ]
     )
     said = [found for line in output.splitlines() if (found := SAID.match(line))]
     here = [found for found in said if Path(found["file"]).name == source.name]
