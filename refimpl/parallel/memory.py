@@ -86,8 +86,8 @@ def _balanced(capacities: Sequence[int], layers: _Layers, share: float) -> list[
     Clauses: PLC-9.
     """
     limits = _limits(capacities, share)
-    rest = _u64_sum("the capacities", sum(capacities))
     left = _u64_sum("the layers", layers.before[-1])
+    rest = _u64_sum("the capacities", sum(capacities))
     on: list[int] = []
     for device, capacity in enumerate(capacities):
         target = float(left) * float(capacity) / float(rest) if rest else 0.0
