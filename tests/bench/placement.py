@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 
 from refimpl import AfterHidden, Device, DeviceMemory, LayerMemory, LayerPlacement
@@ -36,6 +37,9 @@ def accelerate_takes(sizes: tuple[int, ...]) -> float:
     import torch
     from accelerate import infer_auto_device_map
 
+    logging.disable(
+        logging.WARNING
+    )  # it warns of every device that this machine lacks, and plans all the same
     with torch.device("meta"):
         layers = torch.nn.ModuleList(torch.nn.Linear(size // 4096, 1024, bias=False) for size in sizes)
         model = torch.nn.Sequential(*layers)
