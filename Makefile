@@ -33,7 +33,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m tests.bench
 
 record: $(VENV)/.test
-	$(BIN)/python -m tests.adapters.record
+	$(BIN)/python -m refimpl.conformance.record
 
 clean:
 	rm -rf $(VENV)

@@ -1,0 +1,151 @@
+"""Whether an outcome is the expected one, and if not, the smallest thing that differs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from .case import Fault, Match, Outcome
+from .floats import FLOAT_BITS, same_bits, ulp_distance
+
+_LIMIT = 160
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """The first place at which two outcomes differ: a JSON path, and what stands there."""
+
+    where: str
+    expected: str
+    got: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: expected {self.expected}, got {self.got}"
+
+
+def compare(expected: Outcome, got: Outcome, match: Match, text: bool) -> Difference | None:
+    """The difference of two outcomes, or None.
+
+    Kinds of errors and panics are always compared; their text only where the clause promises it: where
+    the step's `match`, or else the case, says so.
+    """
+    if expected.one_of is not msgspec.UNSET:
+        found = [compare(choice, got, match, text) for choice in expected.one_of]
+        return None if None in found else found[0]
+    form, wanted = _form(expected)
+    got_form, value = _form(got)
+    if form != got_form:
+        return Difference("$", _show({form: wanted}), _show({got_form: value}))
+    if isinstance(wanted, Fault) and isinstance(value, Fault):
+        if wanted.kind != value.kind:
+            return Difference(f"$.{form}.kind", _show(wanted), _show(value))
+        promised = text if match.text is None else match.text
+        if promised and wanted.text != value.text:
+            return _text_difference(f"$.{form}.text", wanted.text, value.text)
+        return None
+    if form == "unsupported":
+        return None
+    return _differ("$.ok", wanted, value, match)
+
+
+def _form(outcome: Outcome) -> tuple[str, Any]:
+    for form in ("ok", "error", "panic", "unsupported"):
+        value = getattr(outcome, form)
+        if value is not msgspec.UNSET:
+            return form, value
+    return "one_of", outcome.one_of
+
+
+def _differ(where: str, expected: Any, got: Any, match: Match) -> Difference | None:
+    if isinstance(expected, dict) and isinstance(got, dict):
+        if "hex" in expected and "hex" in got and expected.get("dtype") in FLOAT_BITS:
+            return _tensor_difference(where, expected, got, match)
+        return _object_difference(where, expected, got, match)
+    if isinstance(expected, list) and isinstance(got, list):
+        return _list_difference(where, expected, got, match)
+    if isinstance(expected, bool) is isinstance(got, bool) and expected == got:
+        return None
+    if isinstance(expected, str) and isinstance(got, str):
+        return _text_difference(where, expected, got)
+    return Difference(where, _show(expected), _show(got))
+
+
+def _object_difference(
+    where: str, expected: dict[str, Any], got: dict[str, Any], match: Match
+) -> Difference | None:
+    for key, wanted in expected.items():
+        if key in match.ignore:
+            continue
+        if key not in got:
+            return Difference(f"{where}.{key}", _show(wanted), "nothing")
+        found = _differ(f"{where}.{key}", wanted, got[key], match)
+        if found is not None:
+            return found
+    for key, value in got.items():
+        if key not in expected and key not in match.ignore:
+            return Difference(f"{where}.{key}", "nothing", _show(value))
+    return None
+
+
+def _list_difference(where: str, expected: list[Any], got: list[Any], match: Match) -> Difference | None:
+    if match.unordered:
+        expected, got = sorted(expected, key=_order), sorted(got, key=_order)
+    for index, (wanted, value) in enumerate(zip(expected, got, strict=False)):
+        found = _differ(f"{where}[{index}]", wanted, value, match)
+        if found is not None:
+            return found
+    if len(expected) != len(got):
+        at = min(len(expected), len(got))
+        longer, side = (expected, 0) if len(expected) > len(got) else (got, 1)
+        shown = [f"the end of {at}", f"the end of {at}"]
+        shown[side] = _show(longer[at])
+        return Difference(f"{where}[{at}]", *shown)
+    return None
+
+
+def _tensor_difference(
+    where: str, expected: dict[str, Any], got: dict[str, Any], match: Match
+) -> Difference | None:
+    """The difference of two tensors of floats: dtype, shape, then the first element that differs."""
+    for key in ("dtype", "shape"):
+        found = _differ(f"{where}.{key}", expected.get(key), got.get(key), match)
+        if found is not None:
+            return found
+    if expected["hex"] == got["hex"]:
+        return None
+    if not isinstance(got["hex"], str) or len(expected["hex"]) != len(got["hex"]):
+        return Difference(f"{where}.hex", _show(expected["hex"]), _show(got["hex"]))
+    dtype = expected["dtype"]
+    digits = FLOAT_BITS[dtype] // 4
+    for at in range(0, len(expected["hex"]), digits):
+        wanted, value = expected["hex"][at : at + digits], got["hex"][at : at + digits]
+        if same_bits(dtype, wanted, value, nan_payload=match.bits):
+            continue
+        if match.ulp and ulp_distance(dtype, wanted, value) <= match.ulp:
+            continue
+        return Difference(f"{where}[element {at // digits}]", f"{wanted} ({dtype})", value)
+    return None
+
+
+def _text_difference(where: str, expected: str, got: str) -> Difference | None:
+    """The first line that differs of two texts."""
+    if expected == got:
+        return None
+    wanted, value = expected.split("\n"), got.split("\n")
+    if len(wanted) == len(value) == 1:
+        return Difference(where, _show(expected), _show(got))
+    for number, pair in enumerate(zip(wanted, value, strict=False), start=1):
+        if pair[0] != pair[1]:
+            return Difference(f"{where}, line {number}", _show(pair[0]), _show(pair[1]))
+    return Difference(where, f"{len(wanted)} lines", f"{len(value)} lines")
+
+
+def _order(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _show(value: Any) -> str:
+    """A value short enough for a line of a report."""
+    words = json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
+    return words if len(words) <= _LIMIT else f"{words[:_LIMIT]}... ({len(words)} characters)"

@@ -1,0 +1,128 @@
+"""The messages of protocol 1: one JSON object a line. `spec/protocol.md` is the text that others read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ..errors import SubjectError
+from .case import Outcome
+
+PROTOCOL = 1
+SUITE = "1.0.0"
+PROFILE = "burn-0.23.0-pre.1"
+
+#: Longer lines of a subject are refused, whatever it says about its own limits.
+MAX_FRAME = 64 * 1024 * 1024
+
+
+class Implementation(msgspec.Struct, frozen=True):
+    """Who the subject says it is."""
+
+    name: str
+    version: str = ""
+    language: str = ""
+    backend: str = ""
+
+
+class Caps(msgspec.Struct, frozen=True):
+    """What the subject says it can do."""
+
+    fixtures: tuple[str, ...] = ()
+    devices: dict[str, Any] = {}
+    dtypes: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
+
+    def lacks(self, requires: tuple[str, ...]) -> str | None:
+        """The first required word that is neither a capability, a fixture tier nor a dtype of the subject."""
+        for word in requires:
+            if word not in self.capabilities and word not in self.fixtures and word not in self.dtypes:
+                return word
+        return None
+
+
+class Greeting(msgspec.Struct, frozen=True):
+    """The answer to `hello`."""
+
+    protocol: int
+    impl: Implementation
+    caps: Caps = Caps()
+    limits: dict[str, Any] = {}
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """The answer to `case`: one outcome a step."""
+
+    steps: tuple[Outcome, ...]
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """One line of a subject, before its content is looked at."""
+
+    id: int | None = None
+    ok: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    error: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+
+_encoder = msgspec.json.Encoder()
+_answer = msgspec.json.Decoder(Answer)
+_greeting = msgspec.json.Decoder(Greeting)
+_trace = msgspec.json.Decoder(Trace)
+
+
+def hello(scratch: str) -> dict[str, Any]:
+    """The fields of the first request."""
+    return {"op": "hello", "protocol": [PROTOCOL], "suite": SUITE, "profile": PROFILE, "scratch": scratch}
+
+
+def encode(request: dict[str, Any]) -> bytes:
+    """A request as one line."""
+    return _encoder.encode(request) + b"\n"
+
+
+def decode(line: bytes, request_id: int) -> bytes:
+    """The content of the answer to request `request_id`.
+
+    Raises:
+        SubjectError: The line is no answer, answers another request, or reports an error.
+    """
+    try:
+        answer = _answer.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise SubjectError(f"the subject wrote a line that is no answer ({error}): {line[:80]!r}") from None
+    if answer.id != request_id:
+        raise SubjectError(f"the subject answered request {answer.id}, not {request_id}")
+    if answer.ok is msgspec.UNSET:
+        raise SubjectError(f"the subject refused a request: {answer.error}")
+    return bytes(answer.ok)
+
+
+def read_greeting(content: bytes) -> Greeting:
+    """The greeting in the content of an answer.
+
+    Raises:
+        SubjectError: It is none, or of another protocol.
+    """
+    try:
+        greeting = _greeting.decode(content)
+    except msgspec.MsgspecError as error:
+        raise SubjectError(f"the subject's greeting is broken: {error}") from None
+    if greeting.protocol != PROTOCOL:
+        raise SubjectError(f"the subject speaks protocol {greeting.protocol}, this is protocol {PROTOCOL}")
+    return greeting
+
+
+def read_trace(content: bytes, steps: int) -> tuple[Outcome, ...]:
+    """The outcomes in the content of an answer to `case`.
+
+    Raises:
+        SubjectError: They are broken, or not one a step.
+    """
+    try:
+        trace = _trace.decode(content)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise SubjectError(f"the subject's outcomes are broken: {error}") from None
+    if len(trace.steps) != steps:
+        raise SubjectError(f"the subject gave {len(trace.steps)} outcomes for {steps} steps")
+    return trace.steps

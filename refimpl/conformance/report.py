@@ -1,0 +1,165 @@
+"""What a run showed: counts a chapter, coverage of the clauses, and each failure with what repeats it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from .case import Case
+from .clauses import FAMILIES, Clause
+from .runner import AGREE, CASE_FAULTS, DIFFER, SUBJECT_FAULTS, UNSUPPORTED, Result
+
+EXIT_AGREE, EXIT_DIFFER, EXIT_SUBJECT, EXIT_CASES = 0, 1, 2, 3
+
+#: The verdict of a case is the worst of its variants.
+_RANK = {AGREE: 0, UNSUPPORTED: 1, DIFFER: 2}
+_FAULT_RANK = 3
+
+
+class Row(msgspec.Struct):
+    """The counts of one chapter; the variants of a case count once."""
+
+    chapter: str
+    clauses: int = 0
+    covered: int = 0
+    cases: int = 0
+    variants: int = 0
+    agree: int = 0
+    differ: int = 0
+    unsupported: int = 0
+    faults: int = 0
+
+
+class Report:
+    """Collects the results of one run. Memory stays flat: only what failed is kept."""
+
+    def __init__(
+        self,
+        subject: str,
+        clauses: Mapping[str, Clause],
+        excused: Mapping[str, str],
+        *,
+        strict: bool,
+    ) -> None:
+        self.subject = subject
+        self.clauses = clauses
+        self.excused = excused
+        #: Whether `unsupported` counts as a difference.
+        self.strict = strict
+        self.failures: list[Result] = []
+        self.variants = 0
+        self._worst: dict[str, int] = {}
+        self._variants: dict[str, int] = {}
+        self._named: set[str] = set()
+
+    def add(self, result: Result) -> None:
+        """Count one result."""
+        case = result.case
+        rank = _RANK.get(result.verdict, _FAULT_RANK)
+        self._worst[case.id] = max(rank, self._worst.get(case.id, 0))
+        self._variants[case.id] = self._variants.get(case.id, 0) + 1
+        self._named.update(case.clauses)
+        self.variants += 1
+        if rank:
+            self.failures.append(result)
+
+    def rows(self) -> list[Row]:
+        """One row a chapter that has cases or was asked for, in the order of the families."""
+        rows = {family: Row(family) for family in FAMILIES}
+        for clause in self.clauses.values():
+            rows[clause.family].clauses += 1
+            rows[clause.family].covered += clause.id in self._named or clause.id in self.excused
+        for case_id, rank in self._worst.items():
+            chapter = case_id.partition(".")[0].upper()
+            row = rows.setdefault(chapter, Row(chapter))
+            row.cases += 1
+            row.variants += self._variants[case_id]
+            row.agree += rank == 0
+            row.unsupported += rank == 1
+            row.differ += rank == 2
+            row.faults += rank == _FAULT_RANK
+        return [row for row in rows.values() if row.cases]
+
+    def total(self) -> Row:
+        """The sum of the rows."""
+        total = Row("total")
+        for row in self.rows():
+            for name in (
+                "clauses",
+                "covered",
+                "cases",
+                "variants",
+                "agree",
+                "differ",
+                "unsupported",
+                "faults",
+            ):
+                setattr(total, name, getattr(total, name) + getattr(row, name))
+        return total
+
+    def uncovered(self) -> list[str]:
+        """The clauses of the chapters that were run which no case asks and no reason excuses."""
+        run = {row.chapter for row in self.rows()}
+        return [
+            clause.id
+            for clause in self.clauses.values()
+            if clause.family in run and clause.id not in self._named and clause.id not in self.excused
+        ]
+
+    def exit_code(self) -> int:
+        """0 as expected, 1 differences, 2 the subject is broken, 3 our own cases are."""
+        verdicts = {failure.verdict for failure in self.failures}
+        if verdicts & CASE_FAULTS:
+            return EXIT_CASES
+        if verdicts & SUBJECT_FAULTS:
+            return EXIT_SUBJECT
+        if DIFFER in verdicts or (self.strict and UNSUPPORTED in verdicts):
+            return EXIT_DIFFER
+        return EXIT_AGREE
+
+    def repeat(self, failure: Result) -> str:
+        """The command that asks the failed case again."""
+        subject = "" if self.subject == "refimpl" else f" --subject {_quoted(self.subject)}"
+        return f"refimpl conform{subject} --case {failure.case.id}"
+
+    def sentences(self, case: Case) -> list[str]:
+        """The clauses of a case, each with its first sentence."""
+        known = (self.clauses.get(name) for name in case.clauses)
+        return [f"{clause.id}: {clause.sentence}" for clause in known if clause is not None]
+
+    def as_json(self) -> dict[str, Any]:
+        """The whole report as plain values."""
+        return {
+            "subject": self.subject,
+            "exit_code": self.exit_code(),
+            "chapters": [msgspec.to_builtins(row) for row in self.rows()],
+            "total": msgspec.to_builtins(self.total()),
+            "uncovered": self.uncovered(),
+            "failures": [self._failure(failure) for failure in self.failures],
+        }
+
+    def _failure(self, failure: Result) -> dict[str, Any]:
+        difference = msgspec.to_builtins(failure.difference) if failure.difference is not None else None
+        return {
+            "case": failure.label,
+            "verdict": failure.verdict,
+            "clauses": list(failure.case.clauses),
+            "step": failure.step,
+            "difference": difference,
+            "message": failure.message,
+            "why": failure.case.why,
+            "repeat": self.repeat(failure),
+        }
+
+
+def unknown_clauses(cases: Iterable[Case], clauses: Mapping[str, Clause]) -> list[tuple[Case, str]]:
+    """The clauses that a case names and no chapter has."""
+    return [(case, name) for case in cases for name in case.clauses if name not in clauses]
+
+
+def _quoted(word: str) -> str:
+    return (
+        word if word.replace(":", "").replace("_", "").isalnum() else "'" + word.replace("'", "'\\''") + "'"
+    )

@@ -1,0 +1,155 @@
+"""The subjects by their names on the command line."""
+
+from __future__ import annotations
+
+import importlib
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from ..errors import RefimplError, SubjectError
+from .case import Outcome, Step
+from .process import ProcessSubject
+from .protocol import Greeting
+
+REFERENCE = "refimpl.conformance.reference:ReferenceSubject"
+FORMS = "`refimpl`, `burn`, `cmd:<command line>` or `py:<module>:<class>`"
+
+
+class Subject(Protocol):
+    """Whatever answers cases."""
+
+    greeting: Greeting
+
+    def case(self, name: str, steps: Sequence[Step], cost: int) -> tuple[Outcome, ...]:
+        """One outcome a step."""
+        ...
+
+    def restart(self) -> None:
+        """Begin anew after a crash, a timeout or a broken answer."""
+        ...
+
+    def close(self) -> None:
+        """End."""
+        ...
+
+    def stderr(self) -> str:
+        """What it last said to people."""
+        ...
+
+
+class InProcess:
+    """A Python object with `hello()`, `case(name, steps)` and `reset()`, asked without any text between."""
+
+    def __init__(self, implementation: Any) -> None:
+        self._implementation = implementation
+        try:
+            self.greeting = msgspec.convert(implementation.hello(), Greeting)
+        except (msgspec.MsgspecError, AttributeError) as error:
+            raise SubjectError(f"{type(implementation).__name__} greets with nonsense: {error}") from error
+
+    def case(self, name: str, steps: Sequence[Step], cost: int) -> tuple[Outcome, ...]:  # noqa: ARG002
+        """One outcome a step; there is no deadline in the same process."""
+        try:
+            outcomes = msgspec.convert(self._implementation.case(name, list(steps)), tuple[Outcome, ...])
+        except Exception as error:
+            raise SubjectError(f"the subject raised {type(error).__name__}: {error}") from error
+        if len(outcomes) != len(steps):
+            raise SubjectError(f"the subject gave {len(outcomes)} outcomes for {len(steps)} steps")
+        return outcomes
+
+    def restart(self) -> None:
+        """Forget all state."""
+        self._implementation.reset()
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def stderr(self) -> str:
+        """An object in this process writes to our own standard error."""
+        return ""
+
+
+@contextmanager
+def open_subject(name: str) -> Iterator[Subject]:
+    """The subject of that name, closed at the end.
+
+    Raises:
+        SubjectError: There is no such subject, or it does not start.
+    """
+    if name == "refimpl":
+        yield InProcess(_load(REFERENCE))
+        return
+    if name.startswith("py:"):
+        yield InProcess(_load(name.removeprefix("py:")))
+        return
+    if name == "burn":
+        command = [str(build_burn())]
+    elif name.startswith("cmd:"):
+        command = shlex.split(name.removeprefix("cmd:"))
+    else:
+        raise SubjectError(f"there is no subject {name!r}", hint=f"a subject is {FORMS}")
+    if not command:
+        raise SubjectError("`cmd:` needs a command line", hint=f"a subject is {FORMS}")
+    with tempfile.TemporaryDirectory(prefix="refimpl-") as scratch:
+        subject = ProcessSubject(command, scratch)
+        try:
+            yield subject
+        finally:
+            subject.close()
+
+
+def _load(place: str) -> Any:
+    module, _, name = place.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)()
+    except RefimplError:
+        raise
+    except Exception as error:
+        raise SubjectError(f"cannot make the subject {place!r}: {type(error).__name__}: {error}") from error
+
+
+def build_burn() -> Path:
+    """The adapter of real Burn, built now by cargo from `tests/adapters/burn`.
+
+    Raises:
+        SubjectError: There is no cargo, no source of the adapter, or it does not build.
+    """
+    manifest = Path(__file__).resolve().parents[2] / "tests" / "adapters" / "burn" / "Cargo.toml"
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        raise SubjectError(
+            "the subject `burn` is built with cargo, which is not here",
+            hint="install Rust: https://rustup.rs",
+        )
+    if not manifest.is_file():
+        raise SubjectError(
+            f"the adapter's source is not at {manifest.parent}", hint="run from a clone of the project"
+        )
+    build = [
+        cargo,
+        "build",
+        "--release",
+        "--manifest-path",
+        str(manifest),
+        "--message-format",
+        "json-render-diagnostics",
+    ]
+    errors = None if sys.stderr.isatty() else subprocess.PIPE
+    done = subprocess.run(build, stdout=subprocess.PIPE, stderr=errors, check=False)
+    if done.returncode != 0:
+        tail = (done.stderr or b"").decode("utf-8", "replace")[-2000:]
+        raise SubjectError(f"cargo ended with code {done.returncode}: {tail}")
+    made = [msgspec.json.decode(line).get("executable") for line in done.stdout.splitlines()]
+    programs = [program for program in made if program is not None]
+    if not programs:
+        raise SubjectError("cargo built no program")
+    return Path(programs[-1])
