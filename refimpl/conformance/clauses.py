@@ -55,7 +55,7 @@ def spec_folder() -> Path:
         if (folder / "README.md").is_file():
             return folder
     raise CaseError(
-        f"the specification is not installed: there is neither {package / '_spec'} nor {package.parent / 'spec'}",
+        f"the specification is not installed: neither {package / '_spec'} nor {package.parent / 'spec'}",
         hint="reinstall refimpl from a wheel or from a full clone",
     )
 

@@ -1,0 +1,31 @@
+"""The commands by name, each with the line that `refimpl --help` shows for it.
+
+This table imports nothing, so that help costs little more than starting Python.
+"""
+
+from __future__ import annotations
+
+#: Name: (module in this folder, what it does).
+COMMANDS = {
+    "conform": ("conform", "Run the cases against a subject and print the clause table."),
+    "inspect": ("inspect", "Show what is in a burnpack file."),
+    "spec": ("spec", "Show, list or search the clauses of the specification."),
+}
+
+SUMMARY = "An executable specification of Burn's module system, layer parallelism and burnpack records."
+
+USAGE = "Usage: refimpl [OPTIONS] COMMAND [ARGS]..."
+
+EXITS = """Exit codes: 0 as expected, 1 differences found, 2 the subject or a file is broken, 3 our own
+  cases or code are broken, 4 usage, 130 interrupted."""
+
+
+def help_text() -> str:
+    """What `refimpl --help` prints."""
+    width = max(map(len, COMMANDS)) + 2
+    rows = "\n".join(f"  {name:{width}}{line}" for name, (_, line) in COMMANDS.items())
+    return (
+        f"{USAGE}\n\n  {SUMMARY}\n\n  {EXITS}\n\nOptions:\n"
+        "  --version  Show the version and exit.\n  --help     Show this message and exit.\n\n"
+        f"Commands:\n{rows}\n"
+    )

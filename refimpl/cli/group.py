@@ -1,0 +1,82 @@
+"""The commands as a click group that imports a command when it is called."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from importlib import import_module
+
+import click
+
+from ..errors import BurnpackError, CaseError, RecordError, RefimplError, ResourceError, SubjectError
+from .commands import COMMANDS, help_text
+from .main import AS_EXPECTED, BROKEN, INTERRUPTED, OURS, USAGE
+from .terminal import plain
+
+
+class LazyGroup(click.Group):
+    """Knows its commands by the table, and each command by its module."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command `refimpl.cli.<module>.<name>`, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f".{COMMANDS[cmd_name][0]}", __package__)
+        command: click.Command = module.command
+        return command
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """The text of the table, which needs no command to be imported."""
+        formatter.write(help_text())
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["--help", "-h"]})
+def refimpl() -> None:
+    """Refer to `commands.help_text`."""
+
+
+def run(words: list[str]) -> int:
+    """Run a command; an error becomes a sentence on standard error and its exit code."""
+    try:
+        result = refimpl.main(words, prog_name="refimpl", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.Abort:
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return USAGE
+    except RefimplError as error:
+        _say(error)
+        return _code(error)
+    except (BrokenPipeError, KeyboardInterrupt):
+        raise
+    except OSError as error:
+        sys.stderr.write(f"error: {plain(str(error))}\n")
+        return BROKEN
+    except Exception:
+        traceback.print_exc()
+        sys.stderr.write("This is a fault of refimpl itself: please report it with the lines above.\n")
+        return OURS
+    return result if isinstance(result, int) else AS_EXPECTED
+
+
+def _code(error: RefimplError) -> int:
+    if isinstance(error, CaseError):
+        return OURS
+    if isinstance(error, BurnpackError | RecordError | SubjectError | ResourceError):
+        return BROKEN
+    return USAGE
+
+
+def _say(error: RefimplError) -> None:
+    lines = [f"error: {error}"]
+    if error.clause is not None:
+        lines.append(f"clause: {error.clause} (refimpl spec {error.clause})")
+    if error.hint is not None:
+        lines.append(f"hint: {error.hint}")
+    sys.stderr.write("".join(f"{plain(line)}\n" for line in lines))

@@ -1,0 +1,49 @@
+"""The entry point: what a command came to, as an exit code that never means two things."""
+
+from __future__ import annotations
+
+import sys
+
+from .commands import help_text
+
+AS_EXPECTED, DIFFERENCES, BROKEN, OURS, USAGE, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command line and return its exit code.
+
+    Help is printed from a table before anything else is imported.
+    """
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        if words in ([], ["--help"], ["-h"], ["help"]):
+            sys.stdout.write(help_text())
+            code = AS_EXPECTED if words else USAGE
+        elif words == ["--version"]:
+            from .. import __version__
+
+            sys.stdout.write(f"refimpl {__version__}\n")
+            code = AS_EXPECTED
+        else:
+            from .group import run
+
+            code = run(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _pipe_closed()
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return INTERRUPTED
+    return code
+
+
+def _pipe_closed() -> int:
+    """Nobody reads any more (`refimpl ... | head`): no error, and nothing more to say."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return AS_EXPECTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""The report of a run as a table, with each failure below it."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..conformance.report import Report, Row
+from ..conformance.runner import Result
+from .terminal import console, plain
+
+#: More failures than this are counted, not shown.
+SHOWN = 20
+
+_HEADINGS = ("chapter", "clauses", "cases", "agree", "differ", "unsupported")
+
+
+def print_report(report: Report, *, whole: bool) -> None:
+    """Print the table, the failures and, when chapters were run `whole`, the clauses that no case asks."""
+    out = console()
+    total = report.total()
+    headings = (*_HEADINGS, "broken") if total.faults else _HEADINGS
+    table = Table(*headings, box=None, pad_edge=False)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row in report.rows():
+        table.add_row(*_cells(row, len(headings)), style="red" if row.differ or row.faults else "")
+    table.add_section()
+    table.add_row(*_cells(total, len(headings)), style="bold")
+    out.print(table)
+    for failure in report.failures[:SHOWN]:
+        _print_failure(out, report, failure)
+    hidden = len(report.failures) - SHOWN
+    if hidden > 0:
+        out.print(f"\n... and {hidden} more (`--json` has them all)")
+    uncovered = report.uncovered()
+    if whole and uncovered:
+        out.print(f"\nno case asks: {', '.join(uncovered)}")
+    out.print(
+        f"\n{report.subject}: {total.cases} cases ({total.variants} variants), {_verdict(report, total)}"
+    )
+
+
+def _cells(row: Row, count: int) -> list[str]:
+    clauses = f"{row.covered}/{row.clauses}" if row.clauses else ""
+    numbers = (row.cases, row.agree, row.differ, row.unsupported, row.faults)
+    return [row.chapter, clauses, *map(str, numbers)][:count]
+
+
+def _verdict(report: Report, total: Row) -> str:
+    words = ("agree", "differences", "the subject is broken", "our own cases are broken")
+    if report.exit_code():
+        return words[report.exit_code()]
+    return "no difference" if total.agree == total.cases else "no difference in what it supports"
+
+
+def _print_failure(out: Console, report: Report, failure: Result) -> None:
+    where = "" if failure.step is None else f", step {failure.step}"
+    out.print()
+    out.print(Text(plain(f"{failure.verdict}: {failure.label}{where}"), style="bold red"))
+    for sentence in report.sentences(failure.case):
+        out.print(Text(plain(f"  {sentence}")))
+    detail = str(failure.difference) if failure.difference is not None else failure.message
+    out.print(Text(plain(f"  {detail}"), style="yellow"))
+    out.print(Text(plain(f"  catches: {failure.case.why}")))
+    out.print(Text(plain(f"  again:   {report.repeat(failure)}")))
