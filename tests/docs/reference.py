@@ -44,8 +44,9 @@ def exceptions() -> str:
         NOTE,
         "# Errors",
         "",
-        "Every error of this project is a `refimpl.errors.RefimplError`. `.clause` names the rule that was broken, `.hint` says what",
-        "to do; both are printed below the message. Names in parentheses are the Python exceptions that it is too.",
+        "Every error of this project is a `refimpl.errors.RefimplError`. `.clause` names the rule that was",
+        "broken, `.hint` says what to do; both are printed below the message. Names in parentheses are the",
+        "Python exceptions that it is too.",
         "",
     ]
 
