@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from ..errors import InvalidArgumentError
-from .debug_text import debug_list, debug_str
+from ..rust_text import debug_list, debug_str
 from .param_id import ParamId
 from .pattern import Pattern
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import InvalidPatternError
-from .debug_text import debug_str
+from ..rust_text import debug_str
 
 
 class Pattern:

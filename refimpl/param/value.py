@@ -1,0 +1,49 @@
+"""What a parameter asks of the value it holds, for each of the four kinds of value."""
+
+from __future__ import annotations
+
+from typing import TypeVar, cast
+
+from ..tensor.device import Device
+from ..tensor.tensor import BoolTensor, IntTensor, Tensor
+from .flag import Flag
+
+ParameterValue = Tensor | IntTensor | BoolTensor | Flag
+T = TypeVar("T", bound=ParameterValue)
+VALUE_KINDS: tuple[type[ParameterValue], ...] = (Tensor, IntTensor, BoolTensor, Flag)
+
+
+def is_active(value: ParameterValue) -> bool:
+    """Whether `value` takes part in training as it stands: a float that requires a gradient, an enabled flag.
+
+    Burn: burn_core::module::param::sealed::Sealed::is_active
+    Clauses: PAR-13.
+    """
+    if type(value) is Tensor:
+        return value.is_require_grad
+    return value.is_enabled() if isinstance(value, Flag) else False
+
+
+def set_require_grad(value: T, require_grad: bool) -> T:
+    """`value` with the gradient setting, as far as its kind and device have one.
+
+    True on a float of a plain device changes nothing, and neither does anything on other kinds.
+
+    Burn: burn_core::module::Parameter::set_require_grad
+    Clauses: PAR-39, PAR-40.
+    """
+    if type(value) is not Tensor or (require_grad and not value.is_autodiff):
+        return value
+    return cast(T, value.set_require_grad(require_grad))
+
+
+def load_to_device(value: T, device: Device) -> T:
+    """`value` on the hardware of `device`; one that has to move is detached.
+
+    Burn: burn_core::module::Parameter::load_to_device
+    Clauses: PAR-31, PAR-61.
+    """
+    if isinstance(value, Flag) or value.device == device:
+        return value
+    moved = value.to_device(device)
+    return moved.detach() if isinstance(moved, Tensor) else moved
