@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from ..errors import DeviceError, InvalidArgumentError
 
@@ -38,12 +38,24 @@ class Device:
     Clauses: DEV-1, DEV-2, DEV-3, DEV-4, DEV-5, DEV-6.
     """
 
-    __slots__ = ("_hash", "_plain", "_tagged", "_text", "checkpointing", "index", "is_autodiff", "kind")
+    __slots__ = (
+        "_hash",
+        "_plain",
+        "_tagged",
+        "_text",
+        "checkpointing",
+        "index",
+        "is_autodiff",
+        "kind",
+        "space",
+    )
 
     kind: str
     index: int
     is_autodiff: bool
     checkpointing: GradientCheckpointing | None
+    #: The array library, once it is found (`tensor/namespace.py`).
+    space: Any
     _hash: int
     _text: str
     _plain: Device
@@ -87,6 +99,7 @@ class Device:
         made.kind, made.index = kind, index
         made.checkpointing, made.is_autodiff = checkpointing, checkpointing is not None
         made._hash = hash((kind, index))
+        made.space = None
         name = kind if kind == "cpu" else f"{kind}:{index}"
         tag = {None: "", GradientCheckpointing.DISABLED: "+autodiff"}.get(
             checkpointing, "+autodiff(balanced)"

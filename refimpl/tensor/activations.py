@@ -1,0 +1,65 @@
+"""Activations: the functions between the layers of a network."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Self
+
+from .core import as_dim
+from .float_arithmetic import FloatArithmetic
+
+_SQRT_2: Final = 2.0**0.5
+
+
+class Activations(FloatArithmetic):
+    """A tensor of floats that the activations can be applied to; F16 and BF16 go through F32."""
+
+    __slots__ = ()
+
+    def relu(self) -> Self:
+        """The element where it is above zero, else zero; NaN stays."""
+        xp = self._space.xp
+        return self._map(lambda x: xp.where((x > 0) | (x != x), x, xp.zeros_like(x)))
+
+    def gelu(self) -> Self:
+        """x/2 (1 + erf(x / sqrt 2)).
+
+        Burn: burn_tensor::activation::gelu
+        """
+        return self._map(lambda x: 0.5 * x * (1.0 + self._erf(x / _SQRT_2)))
+
+    def sigmoid(self) -> Self:
+        """1 / (1 + exp -x), computed so that nothing overflows."""
+        xp = self._space.xp
+
+        def logistic(x: Any) -> Any:
+            e = xp.exp(-xp.abs(x))
+            return xp.where(x >= 0, 1.0 / (1.0 + e), e / (1.0 + e))
+
+        return self._map(logistic)
+
+    def softmax(self, dim: int) -> Self:
+        """Exp x divided by its sum along axis `dim`, the greatest element taken off first.
+
+        Burn: burn_tensor::activation::softmax
+        """
+        axis, xp = as_dim(dim, self.rank, "Softmax"), self._space.xp
+        if self.shape[axis] == 0:
+            return self._with(self._array)
+
+        def normalised(x: Any) -> Any:
+            e = xp.exp(x - xp.max(x, axis=axis, keepdims=True))
+            return e / xp.sum(e, axis=axis, keepdims=True)
+
+        return self._map(normalised)
+
+    def log_softmax(self, dim: int) -> Self:
+        """The logarithm of `softmax`, computed without it."""
+        axis, xp = as_dim(dim, self.rank, "Log Softmax"), self._space.xp
+        if self.shape[axis] == 0:
+            return self._with(self._array)
+
+        def normalised(x: Any) -> Any:
+            rest = x - xp.max(x, axis=axis, keepdims=True)
+            return rest - xp.log(xp.sum(xp.exp(rest), axis=axis, keepdims=True))
+
+        return self._map(normalised)

@@ -1,0 +1,376 @@
+"""What every tensor is: an array on a device, with a dtype and a gradient state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ArgumentTypeError, DeviceMismatchError, InvalidArgumentError, TensorError
+from . import gradient, observer
+from .data import TensorData
+from .device import Device
+from .dtype import DType, Kind
+from .gradient import LEAF, NON_LEAF, PLAIN, UNTRACKED, GradState
+from .namespace import Space, space_of
+
+if TYPE_CHECKING:
+    pass
+
+#: A number of Python's. Named here because tensors have methods called `float`, `int` and `bool`.
+Number = float | int | bool
+_new: Final = object.__new__
+
+
+class AnyTensor:
+    """A tensor of any kind: a value, never changed after it is made.
+
+    `device` is the hardware with the tensor's own autodiff context. Storage can be shared between tensors
+    and is never written to; arrays handed out are read-only.
+
+    Burn: burn_tensor::Tensor
+    Clauses: DEV-8.
+    """
+
+    __slots__ = ("__weakref__", "_array", "device", "dtype", "grad_state")
+
+    _array: Any
+    device: Device
+    dtype: DType
+    grad_state: GradState
+
+    #: What the elements mean, and how a message calls such a tensor.
+    kind: ClassVar[Kind]
+    #: An operand that is a NumPy array meets a refusal with a hint, not NumPy's element-wise guess.
+    __array_ufunc__: ClassVar[None] = None
+    #: The class of each kind.
+    classes: ClassVar[dict[Kind, type[AnyTensor]]] = {}
+
+    def __new__(cls, *args: object, **named: object) -> Self:
+        raise ArgumentTypeError(
+            f"{cls.__name__} is not made by calling it",
+            clause="DEV-8",
+            hint=f"take {cls.__name__}.from_data(values, device), or zeros, ones, full, random",
+        )
+
+    @classmethod
+    def _made(cls, array: Any, device: Device, dtype: DType, state: GradState) -> Self:
+        """The tensor of these parts, unchecked: the one place where tensors begin."""
+        made = _new(cls)
+        made._array = array
+        made.device = device
+        made.dtype = dtype
+        made.grad_state = state
+        if observer.current is not None:
+            observer.current.allocated(device, array)
+        return made
+
+    def _again(self, array: Any, device: Device, state: GradState) -> Self:
+        """This tensor's values somewhere else, or in another state."""
+        return self._made(array, device, self.dtype, state)
+
+    def _with(self, array: Any) -> Self:
+        """The result of a recorded operation on this tensor alone, of its kind and dtype."""
+        state = self.grad_state
+        if not array.shape:
+            array = self._space.asarray(array)
+        return self._made(array, self.device, self.dtype, NON_LEAF if state is LEAF else state)
+
+    @property
+    def _space(self) -> Space:
+        space: Space = self.device.space
+        return space
+
+    # -- what it is
+
+    @property
+    def array(self) -> Any:
+        """The storage, read-only: NumPy's array, or that of the device's own library."""
+        array = self._array
+        if isinstance(array, np.ndarray):
+            array = array.view()
+            array.flags.writeable = False
+        return array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents, outermost first."""
+        shape: tuple[int, ...] = self._array.shape
+        return shape
+
+    @property
+    def rank(self) -> int:
+        """How many axes there are."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        return math.prod(self.shape)
+
+    @property
+    def is_autodiff(self) -> bool:
+        """Whether the tensor has an autodiff context (DEV-9)."""
+        return self.grad_state is not PLAIN
+
+    @property
+    def is_tracked(self) -> bool:
+        """Whether the tensor takes part in the graph."""
+        return self.grad_state is LEAF or self.grad_state is NON_LEAF
+
+    @property
+    def is_require_grad(self) -> bool:
+        """Whether the tensor's gradient is kept: a leaf's."""
+        return self.grad_state is LEAF
+
+    # -- where it is
+
+    def to_device(self, device: Device) -> Self:
+        """This tensor on the hardware of `device`, in its own context: the tag of `device` is not applied.
+
+        The move is a recorded operation even where the hardware is the same: a leaf gives a non-leaf.
+
+        Clauses: DEV-8, PAR-54.
+        """
+        here = self.device
+        if device is here or device == here:
+            return self if self.grad_state is not LEAF else self._again(self._array, here, NON_LEAF)
+        target = device.with_autodiff_context_from(here)
+        array = self._moved_array(target)
+        if observer.current is not None:
+            observer.current.moved(here, target, array)
+        state = self.grad_state
+        return self._again(array, target, NON_LEAF if state is LEAF else state)
+
+    def _moved_array(self, target: Device) -> Any:
+        """This tensor's storage on `target`; between devices of host memory it is the same array."""
+        source, there = self._space, target.space or space_of(target)
+        if there.is_host and source.is_host:
+            return self._array
+        there.dtype(self.dtype)
+        return there.from_host(source.to_host(self._array))
+
+    def autodiff(self) -> Self:
+        """This tensor in an autodiff context, untracked; one that has a context stays as it is (DEV-9)."""
+        if self.grad_state is not PLAIN:
+            return self
+        return self._again(self._array, self.device.autodiff(), UNTRACKED)
+
+    def inner(self) -> Self:
+        """This tensor without context and graph; a plain one stays as it is (DEV-9)."""
+        if self.grad_state is PLAIN:
+            return self
+        return self._again(self._array, self.device.inner(), PLAIN)
+
+    def without_autodiff(self) -> Self:
+        """This tensor without context and graph: the same as `inner` (DEV-9)."""
+        return self.inner()
+
+    @classmethod
+    def from_inner(cls, tensor: Self) -> Self:
+        """`tensor` in an autodiff context: the same as `autodiff` (DEV-9)."""
+        return tensor.autodiff()
+
+    # -- its values
+
+    def to_numpy(self) -> NDArray[Any]:
+        """The values as a read-only array in host memory; the serialised bytes of a quantised tensor."""
+        array = self._space.to_host(self._array).view()
+        array.flags.writeable = False
+        return array
+
+    def to_data(self) -> TensorData:
+        """The values as little-endian bytes in row-major order, whatever the layout of the storage.
+
+        Burn: burn_tensor::Tensor::into_data
+        Clauses: BPK-10.
+        """
+        return TensorData.from_array(self._space.to_host(self._array), self.dtype)
+
+    into_data = to_data
+
+    def item(self) -> Number:
+        """The only element, as a number of Python's.
+
+        Raises:
+            TensorError: there are more elements, or none.
+
+        Burn: burn_tensor::Tensor::into_scalar
+        """
+        if self.size != 1:
+            raise TensorError(
+                _failed(
+                    "Into Scalar",
+                    "Only tensors with 1 element can be converted into scalar.",
+                    f"Current tensor has {self.size} elements",
+                )
+            )
+        value: Number = self.to_numpy().reshape(()).item()
+        return value
+
+    into_scalar = item
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        array = self.to_numpy()
+        if dtype is not None and np.dtype(dtype) != array.dtype:
+            if copy is False:
+                raise InvalidArgumentError(
+                    f"elements of {self.dtype} become {np.dtype(dtype)} only in a copy"
+                )
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __dlpack__(self, **how: Any) -> Any:
+        array = self.array
+        if isinstance(array, np.ndarray) and (how.get("max_version") or (0, 0)) < (1, 0):
+            array = array.copy()  # before version 1 the protocol cannot say that an array is read-only
+        try:
+            return array.__dlpack__(**how)
+        except BufferError as error:
+            raise TensorError(
+                f"a tensor of {self.dtype} cannot be exported: {error}",
+                hint="cast it first, or pass tensor.to_numpy()",
+            ) from error
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        where: tuple[int, int] = self._array.__dlpack_device__()
+        return where
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ArgumentTypeError("a tensor of rank 0 has no length")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise TensorError(
+                f"the truth of a tensor of {self.size} elements is not defined",
+                hint="compare whole tensors with `a.equal(b).all()`, or `a is b` for one value",
+            )
+        return bool(self.item())
+
+    __hash__ = object.__hash__
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def clone(self) -> Self:
+        """This tensor: values are shared (Burn clones a handle)."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        array = np.ascontiguousarray(self._space.to_host(self._array))
+        state = UNTRACKED if self.grad_state is NON_LEAF else self.grad_state
+        return _unpickled, (
+            type(self),
+            array.tobytes(),
+            self.shape,
+            self.dtype.name,
+            self.device,
+            state.value,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({_some(self.to_numpy())}, {list(self.shape)}, {self.dtype}, {self.device}"
+            + (f", {self.grad_state.value})" if self.is_autodiff else ")")
+        )
+
+    # -- operands
+
+    def _run(self, function: Callable[..., Any], *arrays: Any, **named: Any) -> Any:
+        return self.device.space.quiet.run(function, *arrays, **named)
+
+
+def of_operands(operation: str, *operands: AnyTensor) -> tuple[Device, GradState]:
+    """Where the result of an operation on `operands` is, and its state.
+
+    Raises:
+        DeviceMismatchError: they are on different hardware, whatever their sizes.
+        GradientError: they have different checkpointing strategies.
+    """
+    device, state = operands[0].device, operands[0].grad_state
+    for other in operands[1:]:
+        if other.device is not device:
+            if other.device != device:
+                refuse_devices(operation, device, other.device)
+            device = gradient.merged(device, other.device)
+        state = gradient.of_operation(state, other.grad_state)
+    return device, gradient.of_operation(state, state)
+
+
+def refuse_devices(operation: str, lhs: Device, rhs: Device) -> NoReturn:
+    """Refuse an operation on tensors of two devices, with Burn's text.
+
+    Raises:
+        DeviceMismatchError: always.
+    """
+    raise DeviceMismatchError(
+        _failed(
+            operation,
+            "The provided tensors are not on the same device.",
+            f"Lhs tensor device {lhs}, Rhs tensor device {rhs}.",
+        ),
+        clause="DEV-8",
+        hint="move one with `to_device` first; a tensor is never moved for you",
+    )
+
+
+def _failed(operation: str, reason: str, details: str = "") -> str:
+    """Burn's text of a failed check of an operation."""
+    text = f"{reason} {details} " if details else f"{reason} "
+    return f"=== Tensor Operation Error ===\n  Operation: '{operation}'\n  Reason:\n    1. {text}\n"
+
+
+def failed(operation: str, reason: str, details: str = "", hint: str | None = None) -> TensorError:
+    """The error of an operation whose operands do not fit, with Burn's text."""
+    return TensorError(_failed(operation, reason, details), hint=hint)
+
+
+def as_shape(shape: Sequence[int] | int) -> tuple[int, ...]:
+    """`shape` as a tuple of extents.
+
+    Raises:
+        InvalidArgumentError: an extent is negative or no integer.
+    """
+    dims = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not all(isinstance(d, (int, np.integer)) and d >= 0 for d in dims):
+        raise InvalidArgumentError(f"the extents of a shape are integers of at least 0, got {list(dims)}")
+    return tuple(int(d) for d in dims)
+
+
+def as_dim(dim: int, rank: int, operation: str) -> int:
+    """The axis `dim`, counted from the end when negative.
+
+    Raises:
+        TensorError: there is no such axis.
+    """
+    if not isinstance(dim, (int, np.integer)) or isinstance(dim, bool):
+        raise ArgumentTypeError(f"an axis is an integer, got {dim!r}")
+    if not -rank <= dim < rank:
+        raise failed(operation, f"dimension {dim} is out of bounds for a tensor of rank {rank}")
+    return int(dim) % rank
+
+
+def _some(array: NDArray[Any]) -> str:
+    flat = array.reshape(-1)[:6].tolist()
+    return (
+        "["
+        + ", ".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in flat)
+        + (", ...]" if array.size > 6 else "]")
+    )
+
+
+def _unpickled(
+    cls: type[AnyTensor], data: bytes, shape: tuple[int, ...], dtype: str, device: Device, state: str
+) -> AnyTensor:
+    found = DType.parse(dtype)
+    space = space_of(device)
+    array = space.from_host(np.frombuffer(data, found.numpy).reshape(shape))
+    return cls._made(array, device, found, GradState(state))

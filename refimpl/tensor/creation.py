@@ -1,0 +1,228 @@
+"""Making tensors: from data, of one value, at random."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ArgumentTypeError, InvalidArgumentError, TensorError, UnsupportedDTypeError
+from . import gradient
+from .cast import convert
+from .core import AnyTensor, Number, as_shape
+from .data import TensorData
+from .device import Device
+from .dtype import DType
+from .namespace import space_of
+from .random import DEFAULT, Distribution, sample
+from .reading import read
+from .settings import locked_settings
+
+
+class CreatedTensor(AnyTensor):
+    """A tensor that can be made from nothing but values and a device.
+
+    The first tensor on a device locks the device's default dtypes (DEV-13).
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def from_data(cls, data: object, device: Device, dtype: DType | None = None) -> Self:
+        """The tensor of `data` on `device`, in the autodiff context of `device`, untracked.
+
+        Args:
+            data: A NumPy array or any array-like, tensor data, nested lists, a number. It is copied.
+            dtype: The dtype of the elements. Without one an array keeps its own where that is of this kind,
+                and the device's default is taken otherwise. Bool tensors always take the device's default.
+
+        Raises:
+            ArgumentTypeError: the elements are no numbers.
+            TensorError: an element has no place in the dtype.
+
+        Burn: burn_tensor::Tensor::from_data
+        Clauses: DEV-8, DEV-13, REC-20, REC-21.
+        """
+        if isinstance(data, AnyTensor):
+            raise ArgumentTypeError(
+                f"from_data takes values, got a {type(data).__name__}",
+                hint="take to_device(), cast() or float()",
+            )
+        array, source, named = read(data)
+        if dtype is None:
+            dtype = source if named and cls._holds(source) else cls.default_dtype(device)
+        return cls._from_array(array, source, device, dtype)
+
+    @classmethod
+    def from_record_data(cls, data: TensorData, device: Device, dtype: DType) -> Self:
+        """The tensor that a parameter takes from an entry of a record, `dtype` being its target.
+
+        Float: a quantised entry stays quantised whatever the target; else the target is a float dtype. Int:
+        the target is not checked, so an F32 entry can give an int tensor of F32. Bool: always the device's
+        default store. The bytes of `data` become the storage where nothing is to be converted; so
+        nobody may write to them afterwards.
+
+        Raises:
+            TensorError: a float parameter meets another target, or an element has no place in it.
+
+        Burn: burn_tensor::Tensor::from_data, called with a dtype by a record
+        Clauses: REC-20, REC-21.
+        """
+        return cls._from_array(data.to_numpy(), data.dtype, device, dtype)
+
+    @classmethod
+    def _from_array(cls, array: NDArray[Any], source: DType, device: Device, dtype: DType) -> Self:
+        locked_settings(device)
+        target = cls._target(device, dtype)
+        space = space_of(device)
+        space.dtype(target)
+        if source.is_quantized or target.is_quantized:
+            raise TensorError(f"Failed to convert TensorData to {target}: from {source}", clause="REC-20")
+        placed = space.from_host(convert(array, source, target))
+        return cls._class_for(target)._made(placed, device, target, gradient.fresh(device))
+
+    @classmethod
+    def default_dtype(cls, device: Device) -> DType:
+        """The dtype of a tensor of this kind whose maker names none (DEV-13)."""
+        raise NotImplementedError
+
+    @classmethod
+    def _holds(cls, dtype: DType) -> bool:
+        return dtype.kind is cls.kind
+
+    @classmethod
+    def _target(cls, device: Device, dtype: DType) -> DType:
+        return dtype
+
+    @classmethod
+    def _class_for(cls, dtype: DType) -> type[Self]:
+        return cls
+
+    @classmethod
+    def from_dlpack(cls, source: object, device: Device | None = None) -> Self:
+        """A copy of the array of another library, exchanged by DLPack; on the host if no device is named.
+
+        Raises:
+            ArgumentTypeError: `source` cannot be exchanged, or holds elements that NumPy does not know.
+        """
+        try:
+            array = np.from_dlpack(source)  # type: ignore[arg-type]
+        except (AttributeError, TypeError, BufferError, RuntimeError, ValueError) as error:
+            raise ArgumentTypeError(
+                f"{type(source).__name__} cannot be read through DLPack: {error}",
+                hint="convert it to a NumPy array on the host first, bfloat16 to float32",
+            ) from error
+        return cls.from_data(array, device if device is not None else Device.default())
+
+    # -- of one value
+
+    @classmethod
+    def full(
+        cls, shape: Sequence[int] | int, value: Number, device: Device, dtype: DType | None = None
+    ) -> Self:
+        """`value` everywhere, rounded to the dtype."""
+        return cls._full(as_shape(shape), value, device, cls._chosen(device, dtype))
+
+    @classmethod
+    def zeros(cls, shape: Sequence[int] | int, device: Device, dtype: DType | None = None) -> Self:
+        """Zero everywhere."""
+        return cls.full(shape, 0, device, dtype)
+
+    @classmethod
+    def ones(cls, shape: Sequence[int] | int, device: Device, dtype: DType | None = None) -> Self:
+        """One everywhere."""
+        return cls.full(shape, 1, device, dtype)
+
+    @classmethod
+    def random(
+        cls,
+        shape: Sequence[int] | int,
+        distribution: Distribution = DEFAULT,
+        device: Device | None = None,
+        dtype: DType | None = None,
+    ) -> Self:
+        """Values of `distribution`, from the device's own stream of random numbers.
+
+        Burn: burn_tensor::Tensor::random
+        """
+        where = device if device is not None else Device.default()
+        chosen = cls._chosen(where, dtype)
+        space = space_of(where)
+        array = space.from_host(sample(distribution, as_shape(shape), chosen, where))
+        return cls._made(array, where, chosen, gradient.fresh(where))
+
+    def full_like(self, value: Number) -> Self:
+        """`value` everywhere: shape, dtype and device of this tensor."""
+        return self._full(self.shape, value, self.device, self.dtype)
+
+    def zeros_like(self) -> Self:
+        """Zero everywhere: shape, dtype and device of this tensor."""
+        return self.full_like(0)
+
+    def ones_like(self) -> Self:
+        """One everywhere: shape, dtype and device of this tensor."""
+        return self.full_like(1)
+
+    def random_like(self, distribution: Distribution = DEFAULT) -> Self:
+        """Values of `distribution`: shape, dtype and device of this tensor."""
+        return type(self).random(self.shape, distribution, self.device, self.dtype)
+
+    @classmethod
+    def _chosen(cls, device: Device, dtype: DType | None) -> DType:
+        default = cls.default_dtype(device)
+        if dtype is None:
+            return default
+        if not cls._holds(dtype):
+            raise UnsupportedDTypeError(
+                f"a {cls.__name__} has no elements of {dtype}", hint=f"take a dtype of its kind: {default}"
+            )
+        return cls._target(device, dtype)
+
+    @classmethod
+    def _full(cls, shape: tuple[int, ...], value: Number, device: Device, dtype: DType) -> Self:
+        space = space_of(device)
+        space.dtype(dtype)
+        element = np.asarray(cls._scalar(value, dtype)).astype(dtype.numpy)
+        array = space.from_host(np.full(shape, element, dtype.numpy))
+        return cls._made(array, device, dtype, gradient.fresh(device))
+
+    @classmethod
+    def _scalar(cls, value: Number, dtype: DType) -> Any:
+        """`value` as one element: rounded to the dtype, and such that an array library keeps the dtype."""
+        raise NotImplementedError
+
+
+def number(value: object) -> Number:
+    """`value` as a number of Python's; NumPy's scalars are numbers too.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if isinstance(value, (float, int)):
+        return value
+    if isinstance(value, (np.number, np.bool_)) and not isinstance(value, np.complexfloating):
+        plain: Number = value.item()
+        return plain
+    raise ArgumentTypeError(
+        f"an operand is a tensor of the same kind or a number, got {type(value).__name__}",
+        hint="make a tensor of it first: Tensor.from_data(values, device)",
+    )
+
+
+def integer(value: object) -> int:
+    """`value` as an integer of 64 bits; a float is truncated towards zero, as Burn's element conversion does.
+
+    Raises:
+        InvalidArgumentError: it has no place there.
+    """
+    given = number(value)
+    if (isinstance(given, float) and given != given) or abs(given) == float("inf"):
+        raise InvalidArgumentError(
+            "Float cannot be represented in the target signed int type", clause="REC-21"
+        )
+    found = int(given)
+    if not -(2**63) <= found < 2**64:
+        raise InvalidArgumentError(f"{found} has no place in 64 bits", clause="REC-21")
+    return found

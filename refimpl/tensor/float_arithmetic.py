@@ -1,0 +1,232 @@
+"""Arithmetic of floats, and functions of each element."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
+
+import numpy as np
+
+from .cast import narrowed
+from .core import AnyTensor, Number, as_dim, failed, of_operands
+from .creation import number
+from .dtype import DType
+from .erf import erf
+from .gradient import LEAF
+from .numeric import NumericTensor, as_bool
+from .shaping import common_shape, debug_shape
+
+if TYPE_CHECKING:
+    from .bool_tensor import BoolTensor
+
+_matmul: Final = operator.matmul
+_F32: Final = DType.F32
+
+
+class FloatArithmetic(NumericTensor):
+    """A tensor of floats. Arithmetic is in the tensor's dtype; F16 and BF16 are computed in F32 and rounded."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _scalar(cls, value: Number, dtype: DType) -> Any:
+        given = value if value.__class__ is float else float(number(value))
+        if dtype.itemsize > 2:
+            return given
+        rounded = narrowed(np.asarray(given), dtype)
+        return rounded if dtype is DType.BF16 else float(rounded)
+
+    # -- arithmetic of floats
+
+    def __truediv__(self, other: Self | Number) -> Self:
+        return self._binary(operator.truediv, other, "Div")
+
+    def __rtruediv__(self, other: Number) -> Self:
+        return self._binary(_reversed_div, other, "Div")
+
+    def __pow__(self, other: Self | Number) -> Self:
+        return self._binary(_power, other, "Powf")
+
+    def div(self, other: Self | Number) -> Self:
+        """The quotient, element by element."""
+        return self / other
+
+    def powf(self, other: Self | Number) -> Self:
+        """The power, element by element."""
+        return self**other
+
+    div_scalar, powf_scalar = div, powf
+
+    def __matmul__(self, other: Self) -> Self:
+        device, state = self.device, self.grad_state
+        if not isinstance(other, FloatArithmetic):
+            return NotImplemented
+        if other.device is not device or other.grad_state is not state or state is LEAF:
+            device, state = of_operands("Matmul", self, other)
+        if other.dtype is not self.dtype or self.dtype.itemsize == 2:
+            return self._narrow_matmul(other)
+        lhs, rhs = self._array, other._array
+        if lhs.ndim < 2 or rhs.ndim < 2:
+            _refuse_matmul(self, other)
+        try:
+            array = device.space.quiet.run(_matmul, lhs, rhs)
+        except ValueError:
+            _refuse_matmul(self, other)
+        return self._made(array, device, self.dtype, state)
+
+    def matmul(self, other: Self) -> Self:
+        """The product of matrices, over the last two axes; leading axes are repeated where they are 1.
+
+        Raises:
+            TensorError: a rank below 2, or inner extents that differ.
+            DeviceMismatchError: the tensors are on different hardware.
+        """
+        return self @ other
+
+    def _narrow_matmul(self, other: Self) -> Self:
+        if other.dtype != self.dtype:
+            raise failed(
+                "Matmul",
+                "The provided tensors do not have the same dtype.",
+                f"Lhs tensor dtype {self.dtype}, Rhs tensor dtype {other.dtype}.",
+            )
+        return (self._widened() @ other._widened())._narrowed(self.dtype)
+
+    def _widened(self) -> Self:
+        """F16 and BF16 as F32, which holds every value of theirs."""
+        if self.dtype.itemsize > 2:
+            return self
+        return self._made(self._space.astype(self._array, _F32), self.device, _F32, self.grad_state)
+
+    def _narrowed(self, dtype: DType) -> Self:
+        if dtype is self.dtype:
+            return self
+        return self._made(self._space.astype(self._array, dtype), self.device, dtype, self.grad_state)
+
+    # -- functions of each element
+
+    def _map(self, function: Callable[..., Any]) -> Self:
+        array, dtype = self._array, self.dtype
+        if dtype.itemsize == 2:
+            wide = self._run(function, self._space.astype(array, _F32))
+            return self._with(self._space.astype(self._space.asarray(wide), dtype))
+        return self._with(self._run(function, array))
+
+    def exp(self) -> Self:
+        """The exponential."""
+        return self._map(self._space.xp.exp)
+
+    def log(self) -> Self:
+        """The natural logarithm; of a negative number NaN, of zero minus infinity."""
+        return self._map(self._space.xp.log)
+
+    def log1p(self) -> Self:
+        """The natural logarithm of one more."""
+        return self._map(self._space.xp.log1p)
+
+    def sqrt(self) -> Self:
+        """The square root; of a negative number NaN."""
+        return self._map(self._space.xp.sqrt)
+
+    def square(self) -> Self:
+        """The square."""
+        return self * self
+
+    def recip(self) -> Self:
+        """The reciprocal; of zero infinity."""
+        return 1.0 / self
+
+    def sin(self) -> Self:
+        """The sine."""
+        return self._map(self._space.xp.sin)
+
+    def cos(self) -> Self:
+        """The cosine."""
+        return self._map(self._space.xp.cos)
+
+    def tanh(self) -> Self:
+        """The hyperbolic tangent."""
+        return self._map(self._space.xp.tanh)
+
+    def floor(self) -> Self:
+        """The greatest integer that is not above."""
+        return self._map(self._space.xp.floor)
+
+    def ceil(self) -> Self:
+        """The least integer that is not below."""
+        return self._map(self._space.xp.ceil)
+
+    def round(self) -> Self:
+        """The nearest integer, ties to even."""
+        return self._map(self._space.xp.round)
+
+    def sign(self) -> Self:
+        """-1, 0 or 1; NaN for NaN."""
+        return self._map(self._space.xp.sign)
+
+    def erf(self) -> Self:
+        """The error function, to the precision of the dtype."""
+        return self._map(self._erf)
+
+    def _erf(self, array: Any) -> Any:
+        return self._space.astype(erf(self._space, array), _F32 if self.dtype.itemsize == 2 else self.dtype)
+
+    def is_nan(self) -> BoolTensor:
+        """Whether the elements are NaN, one by one."""
+        return as_bool(self._run(operator.ne, self._array, self._array), self)
+
+    # -- reductions of floats
+
+    def mean(self) -> Self:
+        """The mean of all elements, of shape [1]; of none NaN."""
+        return self._averaged(self._widened().sum(), self.size)
+
+    def mean_dim(self, dim: int) -> Self:
+        """The means along axis `dim`, which is kept with extent 1."""
+        axis = as_dim(dim, self.rank, "Mean Dim")
+        return self._averaged(self._widened().sum_dim(axis), self.shape[axis])
+
+    def _averaged(self, total: Self, count: int) -> Self:
+        return (total / float(count))._narrowed(self.dtype)
+
+    def var(self, dim: int) -> Self:
+        """The variance along axis `dim`, the sum of squares divided by one less than the count."""
+        axis = as_dim(dim, self.rank, "Var")
+        return self._variance(axis, max(self.shape[axis] - 1, 0))
+
+    def var_bias(self, dim: int) -> Self:
+        """The variance along axis `dim`, the sum of squares divided by the count."""
+        axis = as_dim(dim, self.rank, "Var")
+        return self._variance(axis, self.shape[axis])
+
+    def var_mean_bias(self, dim: int) -> tuple[Self, Self]:
+        """`var_bias` and `mean_dim` along axis `dim`."""
+        return self.var_bias(dim), self.mean_dim(dim)
+
+    def _variance(self, axis: int, count: int) -> Self:
+        return (self - self.mean_dim(axis)).square().sum_dim(axis) / float(count)
+
+
+def _reversed_div(lhs: Any, rhs: Any) -> Any:
+    return rhs / lhs
+
+
+def _power(lhs: Any, rhs: Any) -> Any:
+    return lhs**rhs
+
+
+def _refuse_matmul(lhs: AnyTensor, rhs: AnyTensor) -> NoReturn:
+    rank = min(lhs.rank, rhs.rank)
+    if rank < 2:
+        raise failed(
+            "Matmul", f"Matmul requires tensors with at least 2 dimensions, but got {rank} dimension(s)."
+        )
+    if lhs.shape[-1] != rhs.shape[-2]:
+        raise failed(
+            "Matmul",
+            f"The inner dimension of matmul should be the same, but got {lhs.shape[-1]} and {rhs.shape[-2]}.",
+            f"Lhs shape {debug_shape(lhs.shape)}, rhs shape {debug_shape(rhs.shape)}.",
+        )
+    common_shape("Matmul", lhs.shape[:-2], rhs.shape[:-2])
+    raise failed("Matmul", f"The shapes {list(lhs.shape)} and {list(rhs.shape)} do not fit.")

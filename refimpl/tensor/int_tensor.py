@@ -1,0 +1,137 @@
+"""Tensors of integers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+
+import numpy as np
+
+from ..errors import TensorError, UnsupportedDTypeError
+from . import gradient
+from .core import AnyTensor, Number, failed
+from .creation import integer
+from .device import Device
+from .dtype import DType, Kind
+from .namespace import space_of
+from .numeric import NumericTensor
+from .settings import locked_settings
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+class IntTensor(NumericTensor):
+    """A tensor of integers. Arithmetic wraps at the ends of the dtype, as Burn's does.
+
+    Burn: burn_tensor::Tensor<D, Int>
+    """
+
+    __slots__ = ()
+    kind: ClassVar[Kind] = Kind.INT
+
+    @classmethod
+    def default_dtype(cls, device: Device) -> DType:
+        """The device's int dtype (DEV-13)."""
+        return locked_settings(device).int_dtype
+
+    @classmethod
+    def _class_for(cls, dtype: DType) -> type[Self]:
+        return cls if dtype.is_int else MislabelledIntTensor  # type: ignore[return-value]
+
+    @classmethod
+    def _scalar(cls, value: Number, dtype: DType) -> Any:
+        bits = 8 * dtype.itemsize
+        wrapped = integer(value) & ((1 << bits) - 1)
+        return wrapped if dtype.name.startswith("U") or wrapped < 1 << (bits - 1) else wrapped - (1 << bits)
+
+    @classmethod
+    def arange(cls, start: int, end: int, device: Device, step: int = 1, dtype: DType | None = None) -> Self:
+        """The integers from `start` up to `end`, which is left out.
+
+        Burn: burn_tensor::Tensor::arange
+        """
+        if not isinstance(step, int) or step < 1:
+            raise failed("Arange", f"The step is an integer of at least 1, got {step!r}.")
+        chosen = cls._chosen(device, dtype)
+        host = np.arange(integer(start), integer(end), step).astype(chosen.numpy)
+        return cls._made(space_of(device).from_host(host), device, chosen, gradient.fresh(device))
+
+    def __truediv__(self, other: Self | Number) -> Self:
+        return self._binary(_truncated_division, other, "Div")
+
+    def __rtruediv__(self, other: Number) -> Self:
+        return self.full_like(other) / self
+
+    def div(self, other: Self | Number) -> Self:
+        """The quotient truncated towards zero, element by element.
+
+        Raises:
+            TensorError: a divisor is zero.
+        """
+        return self / other
+
+    def _binary(self, function: Any, other: Self | Number, name: str) -> Self:
+        if name in ("Div", "Rem"):
+            divisor = other._array if isinstance(other, AnyTensor) else np.asarray(other)
+            if (divisor == 0).any():
+                raise TensorError(
+                    f"attempt to {'divide by zero' if name == 'Div' else 'calculate the remainder with a divisor of zero'}"
+                )
+        return super()._binary(function, other, name)
+
+    def mean(self) -> Self:
+        """The mean of all elements, truncated towards zero, of shape [1]."""
+        if self.size == 0:
+            raise TensorError("int_mean: cannot take mean of empty tensor")
+        return self.sum() / self.size
+
+    def cast(self, dtype: DType) -> IntTensor | Tensor:
+        """The elements as another int dtype, high bits dropped, or as a float dtype, rounded.
+
+        Raises:
+            UnsupportedDTypeError: `dtype` is neither.
+
+        Burn: burn_tensor::Tensor::cast
+        """
+        if dtype is self.dtype:
+            return self
+        if not (dtype.is_int or dtype.is_float):
+            raise UnsupportedDTypeError(f"an IntTensor is cast to ints or floats, not to {dtype}")
+        return self._cast_to(Kind.INT if dtype.is_int else Kind.FLOAT, dtype)  # type: ignore[return-value]
+
+    def float(self) -> Tensor:
+        """The elements in the device's float dtype."""
+        return self._cast_to(Kind.FLOAT, locked_settings(self.device).float_dtype)  # type: ignore[return-value]
+
+
+class MislabelledIntTensor(IntTensor):
+    """An int tensor whose elements are floats or bools, as an int parameter takes them from a record (REC-20).
+
+    It is stored, moved and saved. Arithmetic refuses it: Burn panics there.
+    """
+
+    __slots__ = ()
+
+    def _binary(self, function: object, other: object, name: str) -> NoReturn:  # noqa: ARG002
+        self._refuse()
+
+    def _compare(self, function: object, other: object, name: str) -> NoReturn:  # noqa: ARG002
+        self._refuse()
+
+    def _reduce(self, name: str, dim: object, operation: str) -> NoReturn:  # noqa: ARG002
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise TensorError(
+            f"int_binary_op: unsupported dtype {self.dtype}",
+            clause="REC-20",
+            hint="load the record with DTypePolicy.CAST_TO_MODULE, or cast(DType.I32)",
+        )
+
+
+def _truncated_division(lhs: Any, rhs: Any) -> Any:
+    whole = lhs // rhs
+    return whole + ((whole * rhs != lhs) & ((lhs < 0) != (rhs < 0)))
+
+
+AnyTensor.classes[Kind.INT] = IntTensor

@@ -1,0 +1,137 @@
+"""The array library of each device, found once a device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DeviceError, UnsupportedDTypeError
+from .device import Device
+from .dtype import DType
+from .quiet import Quiet
+
+
+class Space:
+    """An array library that follows the array API standard, and what the standard leaves open.
+
+    `xp` is the namespace of its functions. This one is NumPy's own, for `cpu` and every simulated device.
+    """
+
+    xp: Any = np
+    #: `quiet.run(function, *arrays)` runs a function of the library where the arrays are, without warnings.
+    quiet: Any = Quiet()
+    #: Whether two devices of this library share storage: then a move copies nothing.
+    is_host: bool = True
+
+    def dtype(self, dtype: DType) -> Any:
+        """The library's own name of the elements."""
+        return dtype.numpy
+
+    def from_host(self, array: NDArray[Any]) -> Any:
+        """`array` on the device; on the host that is `array` itself."""
+        return array
+
+    def to_host(self, array: Any) -> NDArray[Any]:
+        """`array` as NumPy's; on the host that is `array` itself."""
+        return array  # type: ignore[no-any-return]
+
+    def astype(self, array: Any, dtype: DType) -> Any:
+        """The elements of `array` converted as the library does."""
+        return array.astype(dtype.numpy)
+
+    def asarray(self, value: Any) -> Any:
+        """An array of this library for a result of its own, which can be a scalar."""
+        return np.asarray(value)
+
+
+class CupySpace(Space):
+    """CuPy on one GPU. Imported when a `cuda` device is first used, and only here."""
+
+    is_host = False
+
+    def __init__(self, device: Device) -> None:
+        try:
+            import cupy
+            from array_api_compat import cupy as xp
+        except ImportError as error:
+            raise DeviceError(
+                f"{device} needs CuPy, which cannot be imported: {error}",
+                clause="DEV-12",
+                hint="pip install 'refimpl[cuda]', or take a simulated device: sim:0",
+            ) from error
+        try:
+            count = cupy.cuda.runtime.getDeviceCount()
+        except cupy.cuda.runtime.CUDARuntimeError as error:
+            raise DeviceError(
+                f"{device} cannot be used: {error}", clause="DEV-12", hint="take a simulated device: sim:0"
+            ) from error
+        if device.index >= count:
+            raise DeviceError(
+                f"there is no {device}: the machine has {count} GPU(s)",
+                clause="DEV-12",
+                hint=f"take an index below {count}, or a simulated device",
+            )
+        self.xp, self._cupy, self._gpu = xp, cupy, cupy.cuda.Device(device.index)
+        self._name = str(device)
+        self.quiet = self
+
+    def run(self, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        """`function(*args)` with this GPU as the current one, which it stops being whatever happens."""
+        with self._gpu:
+            return function(*args, **named)
+
+    def dtype(self, dtype: DType) -> Any:
+        if dtype is DType.BF16:
+            raise UnsupportedDTypeError(
+                f"{self._name} has no BF16 elements: CuPy knows no such dtype",
+                clause="BPK-7",
+                hint="cast to F16 or F32 before the move",
+            )
+        return dtype.numpy
+
+    def from_host(self, array: NDArray[Any]) -> Any:
+        with self._gpu:
+            return self._cupy.asarray(array)
+
+    def to_host(self, array: Any) -> NDArray[Any]:
+        return self._cupy.asnumpy(array)  # type: ignore[no-any-return]
+
+    def asarray(self, value: Any) -> Any:
+        with self._gpu:
+            return self._cupy.asarray(value)
+
+
+_HOST: Final = Space()
+
+
+def space_of(device: Device) -> Space:
+    """The array library of `device`, kept with the device after the first question.
+
+    Raises:
+        DeviceError: it cannot be had on this machine.
+    """
+    found: Space | None = device.space
+    if found is None:
+        found = _HOST if device.kind != "cuda" else CupySpace(device)
+        _keep(device, found)
+    return found
+
+
+@contextmanager
+def installed(device: Device, space: Space) -> Iterator[None]:
+    """Let `space` be the library of `device` within the block: a stand-in for a GPU in tests."""
+    before: Space | None = device.space
+    _keep(device, space)
+    try:
+        yield
+    finally:
+        _keep(device, before)
+
+
+def _keep(device: Device, space: Space | None) -> None:
+    for handle in (device.inner(), device.autodiff(), device.autodiff().gradient_checkpointing()):
+        handle.space = space

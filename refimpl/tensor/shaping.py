@@ -1,0 +1,311 @@
+"""Operations that move elements and change none: the same for every kind of tensor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
+
+from ..errors import ArgumentTypeError
+from .core import AnyTensor, Number, as_dim, failed, of_operands
+from .creation import CreatedTensor
+from .dtype import Kind
+
+if TYPE_CHECKING:
+    from .bool_tensor import BoolTensor
+    from .int_tensor import IntTensor
+
+Index = int | slice | None
+_AXIS = slice(None)
+
+
+class ShapedTensor(CreatedTensor):
+    """A tensor whose elements can be rearranged.
+
+    Axes count from the end when negative. Results keep dtype and device; a tracked tensor gives a non-leaf.
+    """
+
+    __slots__ = ()
+
+    def reshape(self, shape: Sequence[int] | int) -> Self:
+        """The same elements in row-major order under another shape; one extent can be -1.
+
+        Raises:
+            TensorError: the number of elements differs.
+        """
+        dims = [shape] if isinstance(shape, int) else list(shape)
+        known = math.prod(d for d in dims if d != -1)
+        if dims.count(-1) == 1 and known and self.size % known == 0:
+            dims[dims.index(-1)] = self.size // known
+        if any(d < 0 for d in dims) or math.prod(dims) != self.size:
+            raise failed(
+                "Reshape",
+                "The given shape doesn't have the same number of elements as the current shape. "
+                f"Current shape: {list(self.shape)}, target shape: {dims}.",
+            )
+        return self._with(self._space.xp.reshape(self._array, tuple(dims)))
+
+    def flatten(self, start: int = 0, end: int = -1) -> Self:
+        """The axes from `start` to `end`, both included, as one."""
+        first, last = as_dim(start, self.rank, "Flatten"), as_dim(end, self.rank, "Flatten")
+        if first > last:
+            raise failed(
+                "Flatten", f"The start dim ({first}) must be smaller than or equal to the end dim ({last})"
+            )
+        dims = self.shape
+        return self.reshape((*dims[:first], math.prod(dims[first : last + 1]), *dims[last + 1 :]))
+
+    def transpose(self) -> Self:
+        """The last two axes exchanged."""
+        return self.swap_dims(-2, -1)
+
+    @property
+    def T(self) -> Self:  # noqa: N802 - the name that everyone knows
+        """The last two axes exchanged: `transpose()`."""
+        return self.swap_dims(-2, -1)
+
+    def swap_dims(self, dim1: int, dim2: int) -> Self:
+        """Two axes exchanged."""
+        axes = list(range(self.rank))
+        one, two = as_dim(dim1, self.rank, "Swap Dims"), as_dim(dim2, self.rank, "Swap Dims")
+        axes[one], axes[two] = two, one
+        return self._with(self._space.xp.permute_dims(self._array, tuple(axes)))
+
+    def permute(self, axes: Sequence[int]) -> Self:
+        """The axes in another order: axis `i` of the result is axis `axes[i]` of this tensor."""
+        order = tuple(as_dim(axis, self.rank, "Permute") for axis in axes)
+        if sorted(order) != list(range(self.rank)):
+            raise failed("Permute", f"The axes {list(axes)} do not name each of the {self.rank} axes once.")
+        return self._with(self._space.xp.permute_dims(self._array, order))
+
+    def flip(self, axes: Sequence[int]) -> Self:
+        """The order of the elements along `axes` reversed."""
+        found = tuple(as_dim(axis, self.rank, "Flip") for axis in axes)
+        return self._with(self._space.xp.flip(self._array, axis=found))
+
+    def unsqueeze_dim(self, dim: int) -> Self:
+        """A new axis of extent 1 before axis `dim`; the end is `rank` or -1."""
+        at = as_dim(dim, self.rank + 1, "Unsqueeze")
+        return self._with(self._space.xp.expand_dims(self._array, axis=at))
+
+    def unsqueeze(self, rank: int) -> Self:
+        """New leading axes of extent 1, up to `rank` axes.
+
+        Raises:
+            TensorError: there are more axes already.
+        """
+        if rank < self.rank:
+            raise failed("Unsqueeze", f"Can't unsqueeze a tensor of rank {self.rank} to rank {rank}.")
+        return self.reshape((1,) * (rank - self.rank) + self.shape)
+
+    def squeeze_dim(self, dim: int) -> Self:
+        """The axis `dim`, of extent 1, taken away."""
+        at = as_dim(dim, self.rank, "Squeeze")
+        if self.shape[at] != 1:
+            raise failed("Squeeze", f"Can't squeeze dimension {at} because its size is not 1")
+        return self._with(self._space.xp.squeeze(self._array, axis=at))
+
+    def squeeze(self) -> Self:
+        """Every axis of extent 1 taken away."""
+        return self.reshape([d for d in self.shape if d != 1])
+
+    def expand(self, shape: Sequence[int]) -> Self:
+        """The elements repeated along axes of extent 1, and along new leading axes; -1 keeps an extent."""
+        new = len(shape) - self.rank
+        wanted = [self.shape[i - new] if d == -1 and i >= new else d for i, d in enumerate(shape)]
+        fits = new >= 0 and all(w in (d, w * (d == 1)) for w, d in zip(wanted[new:], self.shape, strict=True))
+        if not fits or any(d < 0 for d in wanted):
+            raise failed("Expand", f"Can't expand a tensor of shape {list(self.shape)} to {list(shape)}.")
+        return self._with(self._space.xp.broadcast_to(self._array, tuple(wanted)))
+
+    def repeat_dim(self, dim: int, times: int) -> Self:
+        """The whole tensor `times` times in a row along axis `dim`."""
+        if times < 0:
+            raise failed("Repeat", f"A tensor is repeated at least 0 times, not {times}.")
+        at = as_dim(dim, self.rank, "Repeat")
+        reps = tuple(times if i == at else 1 for i in range(self.rank))
+        return self._with(self._space.xp.tile(self._array, reps))
+
+    def __getitem__(self, index: Index | tuple[Index, ...]) -> Self:
+        """The elements within ranges; every axis is kept, also under an integer (Burn's `slice`).
+
+        >>> Tensor.zeros([2, 3], Device("cpu"))[1, :2].shape
+        (1, 2)
+        """
+        parts = index if isinstance(index, tuple) else (index,)
+        if len(parts) > self.rank:
+            raise failed("Slice", f"{len(parts)} ranges are too many for a tensor of rank {self.rank}.")
+        ranges = tuple(_range(part, extent) for part, extent in zip(parts, self.shape, strict=False))
+        return self._with(self._array[(*ranges, *[_AXIS] * (self.rank - len(ranges)))])
+
+    def slice(self, ranges: Sequence[Index] | Index) -> Self:
+        """The elements within ranges: `tensor[ranges]`."""
+        return self[ranges if isinstance(ranges, (int, slice)) or ranges is None else tuple(ranges)]
+
+    def narrow(self, dim: int, start: int, length: int) -> Self:
+        """`length` elements along axis `dim`, from `start` on."""
+        at = as_dim(dim, self.rank, "Narrow")
+        if length <= 0:
+            raise failed("Narrow", f"Can't narrow at dimension {at}, length must be greater than 0")
+        if start < 0 or start >= self.shape[at]:
+            raise failed(
+                "Narrow",
+                f"Can't narrow at dimension {at}, start exceeds the size of the tensor along this dimension "
+                f"(Size={self.shape[at]})",
+            )
+        if start + length > self.shape[at]:
+            raise failed(
+                "Narrow",
+                f"Can't narrow at dimension {at}, start + length exceeds the size of the tensor along this "
+                f"dimension (Size={self.shape[at]})",
+            )
+        return self._with(
+            self._array[(*[_AXIS] * at, slice(start, start + length), *[_AXIS] * (self.rank - at - 1))]
+        )
+
+    def chunk(self, chunks: int, dim: int) -> list[Self]:
+        """At most `chunks` parts along axis `dim`, each as long as the first but the last."""
+        at = as_dim(dim, self.rank, "Chunk")
+        if chunks < 1:
+            raise failed("Chunk", f"A tensor is cut into at least one part, not {chunks}.")
+        extent = self.shape[at]
+        step = max(1, -(-extent // chunks))
+        return [self.narrow(at, start, min(step, extent - start)) for start in range(0, extent, step)]
+
+    def select(self, dim: int, indices: IntTensor) -> Self:
+        """The elements at `indices` along axis `dim`: the look-up of an embedding.
+
+        Raises:
+            TensorError: `indices` are of another rank than 1, or beyond the axis.
+        """
+        at = as_dim(dim, self.rank, "Select")
+        expect("Select", AnyTensor.classes[Kind.INT], indices)
+        device, state = of_operands("Select", self, indices)
+        if indices.rank != 1:
+            raise failed("Select", f"The indices are of rank 1, got shape {list(indices.shape)}.")
+        xp, places = self._space.xp, indices._array
+        if indices.size and (int(xp.min(places)) < 0 or int(xp.max(places)) >= self.shape[at]):
+            raise failed(
+                "Select",
+                f"index out of bounds: dimension {at} has {self.shape[at]} elements, the indices go from "
+                f"{int(xp.min(places))} to {int(xp.max(places))}",
+            )
+        array = self._run(xp.take, self._array, places, axis=at)
+        return self._made(array, device, self.dtype, state)
+
+    @classmethod
+    def cat(cls, tensors: Sequence[Self], dim: int) -> Self:
+        """The tensors one after the other along axis `dim`.
+
+        Raises:
+            TensorError: there are none, or their other extents or dtypes differ.
+            DeviceMismatchError: they are on different hardware.
+        """
+        if not tensors:
+            raise failed("Cat", "Can't concatenate an empty list of tensors.")
+        first = tensors[0]
+        at = as_dim(dim, first.rank, "Cat")
+        for tensor in tensors:
+            expect("Cat", cls, tensor)
+        device, state = of_operands("Cat", *tensors)
+        same_dtype("Cat", *tensors)
+        if len({(t.shape[:at], t.shape[at + 1 :], t.rank) for t in tensors}) > 1:
+            raise failed(
+                "Cat",
+                "Can't concatenate tensors with different shapes, except for the provided dimension",
+                f"Provided dimension ({at}), tensors shapes: {[list(t.shape) for t in tensors]}",
+            )
+        array = first._run(first._space.xp.concat, [t._array for t in tensors], axis=at)
+        return first._made(array, device, first.dtype, state)
+
+    @classmethod
+    def stack(cls, tensors: Sequence[Self], dim: int = 0) -> Self:
+        """The tensors, of one shape, along a new axis `dim`."""
+        if len({t.shape for t in tensors}) > 1:
+            raise failed(
+                "Stack", "Can't stack tensors with different shapes", f"{[list(t.shape) for t in tensors]}"
+            )
+        return cls.cat([t.unsqueeze_dim(dim) for t in tensors], dim)
+
+    def mask_where(self, mask: BoolTensor, value: Self) -> Self:
+        """The elements of `value` where `mask` is true, those of this tensor elsewhere."""
+        expect("Mask Where", AnyTensor.classes[Kind.BOOL], mask)
+        expect("Mask Where", type(self), value)
+        device, state = of_operands("Mask Where", self, value, mask)
+        same_dtype("Mask Where", self, value)
+        common_shape("Mask Where", self.shape, value.shape, mask.shape)
+        chosen = self._run(self._space.xp.where, mask._truth(), value._array, self._array)
+        return self._made(self._space.asarray(chosen), device, self.dtype, state)
+
+    def mask_fill(self, mask: BoolTensor, value: Number) -> Self:
+        """`value` where `mask` is true, the elements of this tensor elsewhere."""
+        return self.mask_where(mask, self._full(self.shape, value, self.device, self.dtype))
+
+
+def same_dtype(operation: str, *tensors: AnyTensor) -> None:
+    """Refuse tensors of different dtypes, with Burn's text: nothing is promoted.
+
+    Raises:
+        TensorError: they differ.
+    """
+    first = tensors[0]
+    for other in tensors[1:]:
+        if other.dtype is not first.dtype and other.dtype != first.dtype:
+            raise failed(
+                operation,
+                "The provided tensors do not have the same dtype.",
+                f"Lhs tensor dtype {first.dtype}, Rhs tensor dtype {other.dtype}.",
+                hint=f"cast one of them: tensor.cast(DType.parse({first.dtype.name!r}))",
+            )
+
+
+def expect(operation: str, cls: type[AnyTensor], tensor: object) -> None:
+    """Refuse an operand that is no `cls`.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if not isinstance(tensor, cls):
+        raise ArgumentTypeError(
+            f"{operation} takes a {cls.__name__}, got {type(tensor).__name__}",
+            hint=f"{cls.__name__}.from_data(values, device)",
+        )
+
+
+def common_shape(operation: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The common shape; extents of 1 and missing leading axes are repeated."""
+    rank = max(len(shape) for shape in shapes)
+    padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    result = list(padded[0])
+    for other in padded[1:]:
+        for axis, (have, want) in enumerate(zip(result, other, strict=True)):
+            if have != want and 1 not in (have, want):
+                raise failed(
+                    operation,
+                    "The provided tensors have incompatible shapes.",
+                    f"Incompatible size at dimension '{axis}' => '{have} != {want}', which can't be broadcasted. "
+                    f"Lhs tensor shape {debug_shape(shapes[0])}, Rhs tensor shape {debug_shape(shapes[1])}.",
+                )
+            result[axis] = want if have == 1 else have
+    return tuple(result)
+
+
+def debug_shape(shape: tuple[int, ...]) -> str:
+    """A shape as Rust's `Debug` writes it."""
+    return f"Shape {{ dims: {list(shape)} }}"
+
+
+def _range(part: Index, extent: int) -> slice:
+    if part is None:
+        return _AXIS
+    if isinstance(part, slice):
+        return part
+    if not isinstance(part, int) or isinstance(part, bool):
+        raise ArgumentTypeError(
+            f"a tensor is indexed by ranges and integers, got {type(part).__name__}",
+            hint="for a list of places take select(dim, indices), for a condition mask_where",
+        )
+    if not -extent <= part < extent:
+        raise failed("Slice", f"index {part} is out of bounds for an axis of {extent} elements.")
+    at = part % extent
+    return slice(at, at + 1)
