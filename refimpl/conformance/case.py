@@ -264,7 +264,7 @@ def format_case(case: Case) -> str:
 
 
 def _block(name: str, value: Any) -> str:
-    if name in ("steps", "expect") and isinstance(value, list) and value:
+    if name in ("steps", "expect") and isinstance(value, list | tuple) and value:
         return "[\n" + ",\n".join(f"    {_line(item)}" for item in value) + "\n  ]"
     if name == "expect" and isinstance(value, dict) and value:
         return (

@@ -1,0 +1,221 @@
+"""Random module trees of the fixture `dynamic/1`, small and of every kind of node."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import msgspec
+
+Node = dict[str, Any]
+
+_NAMES = ("w", "bias", "lin", "layers", "x", "head", "norm", "a", "scale", "mid", "b1", "z")
+_TYPES = ("Net", "Lin", "Block", "Head", "Mix")
+_VARIANTS = ("One", "Two", "Linear", "Off")
+_SHAPES = ((2,), (3,), (1,), (2, 3), (2, 2), (1, 2), (1, 2, 3), (0, 2))
+
+#: What a kind of node shows in a traversal.
+_CLAUSES = {
+    "struct": ("MOD-18",),
+    "vec": ("MOD-13",),
+    "array": ("MOD-13",),
+    "tuple": ("MOD-13",),
+    "some": ("MOD-12",),
+    "none": ("MOD-12", "MOD-19"),
+    "enum": ("MOD-21",),
+    "const": ("MOD-20",),
+    "skip": ("MOD-20", "MOD-26"),
+    "flag": ("FLG-3",),
+    "tensor": ("PAR-66",),
+    "running": ("PAR-73",),
+    "same": ("MOD-10",),
+}
+
+
+class Drawn(msgspec.Struct):
+    """A tree, its leaves (id, path) in order, and the kinds of its nodes."""
+
+    root: Node
+    leaves: list[tuple[int, str]] = []
+    kinds: list[str] = []
+
+    @property
+    def clauses(self) -> list[str]:
+        """The clauses that the kinds of node show."""
+        return sorted({clause for kind in self.kinds for clause in _CLAUSES.get(kind, ())})
+
+
+class _Pencil:
+    """Draws nodes until its budget is used up."""
+
+    def __init__(
+        self, rng: Random, nodes: int, *, lazy: bool, flags: bool, records: bool, devices: bool
+    ) -> None:
+        self.rng = rng
+        self.budget = nodes
+        self.lazy, self.flags, self.records, self.devices = lazy, flags, records, devices
+        self.next_id = 0
+        self.labels: dict[str, Node] = {}
+        self.used: set[str] = set()
+        self.kinds: list[str] = []
+
+    def node(self, depth: int) -> Node:
+        """A node that may have children while the budget lasts."""
+        self.budget -= 1
+        inner = self.budget > 0 and depth < 4
+        weights = {
+            "float": 9,
+            "int": 2,
+            "bool": 2,
+            "flag": 8 if self.flags else 2,
+            "tensor": 0 if self.devices else 1,
+            "running": 0 if self.devices else 1,
+            "same": 2 if self.labels else 0,
+            "none": 1,
+            "struct": 5 if inner else 0,
+            "vec": 3 if inner else 0,
+            "array": 2 if inner else 0,
+            "tuple": 2 if self.budget > 1 and depth < 4 else 0,
+            "some": 2 if inner else 0,
+            "enum": 2 if inner else 0,
+        }
+        kind = self.rng.choices(list(weights), list(weights.values()))[0]
+        return self.make(kind, depth)
+
+    def make(self, kind: str, depth: int) -> Node:
+        self.kinds.append(kind)
+        rng = self.rng
+        if kind in ("float", "int", "bool"):
+            return {kind: self.param(kind)}
+        match kind:
+            case "flag":
+                return {"flag": {"id": self.new_id(), "value": rng.random() < 0.6}}
+            case "tensor":
+                return {
+                    "tensor": {
+                        "kind": rng.choice(("float", "int", "bool")),
+                        "shape": list(rng.choice(_SHAPES)),
+                    }
+                }
+            case "running":
+                return {"running": {"id": self.new_id(), "shape": [rng.randint(1, 3)]}}
+            case "same":
+                label = rng.choice(list(self.labels))
+                self.used.add(label)
+                return {"same": label}
+            case "none":
+                return {"none": True}
+            case "some":
+                return {"some": self.node(depth + 1)}
+            case "struct":
+                return self.struct(depth)
+            case "enum":
+                return {"enum": "Choice", "variant": rng.choice(_VARIANTS), "payload": self.payload(depth)}
+            case _:
+                least, most = (2, 3) if kind == "tuple" else (0, 3)
+                return {kind: [self.element(depth) for _ in range(rng.randint(least, most))]}
+
+    def element(self, depth: int) -> Node:
+        return self.const() if self.rng.random() < 0.06 else self.node(depth + 1)
+
+    def payload(self, depth: int) -> Node:
+        if self.rng.random() < 0.2:
+            return self.const()
+        return self.node(depth + 1)
+
+    def struct(self, depth: int) -> Node:
+        names = self.rng.sample(_NAMES, self.rng.randint(2, 4) if depth == 0 else self.rng.randint(1, 3))
+        fields: list[list[Any]] = []
+        for name in names:
+            if self.rng.random() < 0.12:
+                fields.append([name, self.const()])
+            elif self.rng.random() < 0.06:
+                self.kinds.append("skip")
+                fields.append([name, {"skip": self.const()}])
+            else:
+                fields.append([name, self.node(depth + 1)])
+        return {"struct": self.rng.choice(_TYPES), "fields": fields}
+
+    def const(self) -> Node:
+        self.kinds.append("const")
+        rng = self.rng
+        value = rng.choice(
+            (
+                {"float": rng.choice((0.5, 1.0, 1e-5, 3e20))},
+                {"int": rng.randint(-3, 9)},
+                {"bool": True},
+                {"str": 'a "b"'},
+            )
+        )
+        return {"const": value}
+
+    def param(self, kind: str) -> Node:
+        rng = self.rng
+        made: Node = {"id": self.new_id(), "shape": list(rng.choice(_SHAPES))}
+        if self.devices:
+            made["device"] = rng.choice(("d0", "d0+autodiff", "d1", "d1+autodiff", "d2"))
+        if self.lazy and (self.devices or rng.random() < 0.7):
+            made["how"] = "lazy"
+            if kind == "float" and rng.random() < 0.3:
+                made["require_grad"] = False
+        elif kind == "float" and rng.random() < 0.2:
+            made["how"] = "initialized"
+        if self.records and kind == "float" and rng.random() < 0.25:
+            made["dtype"] = rng.choice(("f64", "f16", "bf16"))
+        if kind == "float" and not self.devices and rng.random() < 0.25:
+            made["label"] = f"p{made['id']}"
+            self.labels[made["label"]] = made
+        return made
+
+    def drop_unused_labels(self) -> None:
+        """A label that no `same` names is noise."""
+        for label, made in self.labels.items():
+            if label not in self.used:
+                del made["label"]
+
+    def new_id(self) -> int:
+        self.next_id += 1
+        return self.next_id
+
+
+def draw_tree(
+    rng: Random,
+    nodes: int,
+    *,
+    lazy: bool = False,
+    flags: bool = False,
+    records: bool = False,
+    devices: bool = False,
+    leaves: int = 0,
+    kinds: tuple[str, ...] = (),
+) -> Drawn:
+    """A tree of `nodes` nodes or a few more, with at least `leaves` parameters and a node of each of `kinds`."""
+    while True:
+        pencil = _Pencil(rng, nodes, lazy=lazy, flags=flags, records=records, devices=devices)
+        root = pencil.make(rng.choices(("struct", "vec", "tuple"), (16, 2, 1))[0], 0)
+        found = list(leaves_of(root, ""))
+        whole = len(pencil.kinds) >= nodes and len(found) >= leaves
+        if whole and all(kind in pencil.kinds for kind in kinds):
+            pencil.drop_unused_labels()
+            return Drawn(root, found, pencil.kinds)
+
+
+def leaves_of(node: Node, path: str) -> list[tuple[int, str]]:
+    """The parameters with an id below a node, each with its dotted path."""
+
+    def below(name: str) -> str:
+        return f"{path}.{name}" if path else name
+
+    for kind in ("float", "int", "bool", "flag", "running"):
+        if kind in node:
+            return [(node[kind]["id"], path)]
+    children: list[tuple[str, Node]] = []
+    if "struct" in node:
+        children = [(below(name), child) for name, child in node["fields"] if "skip" not in child]
+    elif "enum" in node:
+        children = [(below(node["variant"]), node["payload"])]
+    elif "some" in node:
+        children = [(path, node["some"])]
+    for kind in ("vec", "array", "tuple"):
+        children += [(below(str(index)), child) for index, child in enumerate(node.get(kind, ()))]
+    return [leaf for place, child in children for leaf in leaves_of(child, place)]
