@@ -60,6 +60,7 @@ def spec_folder() -> Path:
     )
 
 
+@cache
 def load_clauses(folder: Path | None = None) -> dict[str, Clause]:
     """Every clause by its id, in the order of the chapters.
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 from .case import Case, Step, cases_folder, format_case
+from .clauses import load_clauses
 from .tree import Drawn, draw_tree
 
 #: How many cases of each theme belong to the specification.
@@ -311,12 +312,24 @@ def draw(theme: str, number: int, seed: int) -> Case:
         requires.append("autodiff")
     return Case(
         id=f"{theme}.{number:03}",
-        clauses=tuple(sorted(trace.clauses)),
-        truth="pinned",
+        clauses=tuple(sorted(trace.clauses, key=place_of)),
+        truth=truth_of(trace.clauses),
         requires=tuple(requires),
         why=f"A generated tree (seed {seed}): {_WHY[theme]}.",
         steps=tuple(trace.steps),
     )
+
+
+def place_of(clause_id: str) -> tuple[str, int]:
+    """Clauses in the order of their chapter: by family, then by number."""
+    family, _, number = clause_id.partition("-")
+    return family, int(number)
+
+
+def truth_of(clause_ids: Iterable[str]) -> Literal["contract", "pinned"]:
+    """A case is no more binding than the least binding of its clauses."""
+    clauses = load_clauses()
+    return "pinned" if any(clauses[name].truth == "pinned" for name in clause_ids) else "contract"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

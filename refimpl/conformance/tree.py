@@ -189,7 +189,7 @@ def draw_tree(
     leaves: int = 0,
     kinds: tuple[str, ...] = (),
 ) -> Drawn:
-    """A tree of `nodes` nodes or a few more, with at least `leaves` parameters and a node of each of `kinds`."""
+    """A tree of about `nodes` nodes, with at least `leaves` parameters and a node of each of `kinds`."""
     while True:
         pencil = _Pencil(rng, nodes, lazy=lazy, flags=flags, records=records, devices=devices)
         root = pencil.make(rng.choices(("struct", "vec", "tuple"), (16, 2, 1))[0], 0)
