@@ -209,7 +209,7 @@ def _render_node(value: Any, settings: DisplaySettings) -> str:
         identity = f", id: {value.id}" if settings.show_param_id else ""
         shape = list(value.shape)
         return f"ParamTensor {{rank: {len(shape)}, shape: {shape}, kind: {_KINDS[value.kind]}{identity}}}"
-    if isinstance(value, tuple(_KINDS)):
+    if isinstance(value, (Tensor, IntTensor, BoolTensor)):
         return f"Tensor {{rank: {len(value.shape)}, shape: {list(value.shape)}}}"
     if isinstance(value, RunningState):
         return "RunningState"

@@ -98,7 +98,7 @@ def is_constant(hint: Any) -> bool:
         return is_constant(get_args(hint)[0])
     if origin in (Union, types.UnionType) or origin is tuple:
         args = [a for a in get_args(hint) if a is not type(None) and a is not Ellipsis]
-        return origin is tuple and not args or bool(args) and all(map(is_constant, args))
+        return (origin is tuple and not args) or (bool(args) and all(map(is_constant, args)))
     return hint in CONSTANT_KINDS
 
 
@@ -110,7 +110,9 @@ def form(where: str, hint: Any) -> Form:
             raise _refused(where, hint, "`Skip` stands outermost: `Skip[...]` around the whole annotation")
         inner = form(where, args[0])
         if args[1] is not Marker.ARRAY or not isinstance(inner, Sequence):
-            raise _refused(where, hint, "`Array` marks a tuple of any length: `Annotated[tuple[M, ...], Array]`")
+            raise _refused(
+                where, hint, "`Array` marks a tuple of any length: `Annotated[tuple[M, ...], Array]`"
+            )
         return Sequence(inner.inner, "Array")
     if origin in (Union, types.UnionType):
         some = [a for a in args if a is not type(None)]
@@ -140,13 +142,17 @@ def _tuple(where: str, hint: Any, args: tuple[Any, ...]) -> Form:
     if len(args) == 2 and args[1] is Ellipsis:
         return Sequence(form(where, args[0]))
     if not 2 <= len(args) <= 10:
-        raise _refused(where, hint, "a tuple that is a module has from 2 to 10 elements; `tuple[X, ...]` has any number")
+        raise _refused(
+            where, hint, "a tuple that is a module has from 2 to 10 elements; `tuple[X, ...]` has any number"
+        )
     return Tuple(tuple(form(where, arg) for arg in args))
 
 
 def _param(where: str, hint: Any, args: tuple[Any, ...]) -> Form:
     if len(args) != 1 or args[0] not in _PARAM_KINDS:
-        raise _refused(where, hint, "a parameter is Param[Tensor], Param[IntTensor], Param[BoolTensor] or Param[Flag]")
+        raise _refused(
+            where, hint, "a parameter is Param[Tensor], Param[IntTensor], Param[BoolTensor] or Param[Flag]"
+        )
     return Node(Param, holds=args[0])
 
 
@@ -192,4 +198,6 @@ def _refused(where: str, hint: Any, way_out: str) -> ModuleDefinitionError:
 
 
 def _written(hint: Any) -> str:
-    return hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint).replace("typing.", "")
+    return (
+        hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint).replace("typing.", "")
+    )

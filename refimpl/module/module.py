@@ -188,7 +188,9 @@ class Module(ModuleTrait):
         Burn: Module::to_device
         Clauses: MOD-53, PAR-51, PAR-52, PAR-54, PAR-66.
         """
-        return self._rebuild(Operation(lambda node: node.to_device(device), lambda tensor: tensor.to_device(device)))
+        return self._rebuild(
+            Operation(lambda node: node.to_device(device), lambda tensor: tensor.to_device(device))
+        )
 
     def fork(self, device: Device) -> Self:
         """The module on `device` as new leaves; tensors held bare are moved only.
@@ -196,7 +198,9 @@ class Module(ModuleTrait):
         Burn: Module::fork
         Clauses: MOD-53, PAR-55, PAR-67.
         """
-        return self._rebuild(Operation(lambda node: node.fork(device), lambda tensor: tensor.to_device(device)))
+        return self._rebuild(
+            Operation(lambda node: node.fork(device), lambda tensor: tensor.to_device(device))
+        )
 
     def valid(self) -> Self:
         """The module for validation: plain tensors, no gradients, flags off; what it remembers stays.
@@ -308,5 +312,7 @@ def _type_arguments(cls: type[Any]) -> dict[Any, Any]:
     for base in getattr(cls, "__orig_bases__", ()):
         origin = get_origin(base)
         parameters = getattr(origin, "__parameters__", ())
-        bound.update({p: a for p, a in zip(parameters, get_args(base), strict=False) if not isinstance(a, TypeVar)})
+        bound.update(
+            {p: a for p, a in zip(parameters, get_args(base), strict=False) if not isinstance(a, TypeVar)}
+        )
     return bound

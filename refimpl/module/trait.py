@@ -38,7 +38,7 @@ class ModuleTrait(ModuleNode):
         return self.map(SetRequireGrad(require_grad))
 
     def set_require_grad_group(self, group: ParamGroup, require_grad: bool) -> Self:
-        """`set_require_grad` on the float parameters that `group` selects; a selected flag is ignored (MOD-44)."""
+        """`set_require_grad` on the float parameters that `group` selects; selected flags stay (MOD-44)."""
         return self._map_group(SetRequireGrad(require_grad), group, "set_require_grad_group")
 
     def no_grad(self) -> Self:

@@ -57,11 +57,15 @@ class Tree(ModuleTrait, Generic[T]):
 
     def to_device(self, device: Device) -> Self:
         """The tree on `device`."""
-        return self._rebuild(Operation(lambda node: node.to_device(device), lambda tensor: tensor.to_device(device)))
+        return self._rebuild(
+            Operation(lambda node: node.to_device(device), lambda tensor: tensor.to_device(device))
+        )
 
     def fork(self, device: Device) -> Self:
         """The tree on `device` as new leaves."""
-        return self._rebuild(Operation(lambda node: node.fork(device), lambda tensor: tensor.to_device(device)))
+        return self._rebuild(
+            Operation(lambda node: node.fork(device), lambda tensor: tensor.to_device(device))
+        )
 
     def valid(self) -> Self:
         """The tree for validation."""

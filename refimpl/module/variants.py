@@ -35,7 +35,7 @@ class ModuleEnum(Module):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(_depth=2, **kwargs)
-        fields = [declared.name for declared in dataclasses.fields(cls)]  # type: ignore[arg-type]
+        fields = [declared.name for declared in dataclasses.fields(cls)]
         if ModuleEnum in cls.__bases__:
             if fields:
                 raise ModuleDefinitionError(
@@ -44,7 +44,7 @@ class ModuleEnum(Module):
                     hint=f"make each variant a subclass of {cls.__name__} with the field `value`",
                 )
             cls._enum = cls
-            cls.__init__ = _refuse_instance  # type: ignore[method-assign]
+            cls.__init__ = _refuse_instance  # type: ignore[method-assign,assignment]
         elif fields != ["value"]:
             raise ModuleDefinitionError(_wrong_payload(fields), clause="MOD-22", hint=_WAY_OUT)
 

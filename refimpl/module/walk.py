@@ -94,7 +94,7 @@ class Node(Form):
         if not isinstance(value, self.kinds):
             hint = "write a tuple: modules are values" if isinstance(value, (list, dict, set)) else None
             raise _unfit(where, " or ".join(k.__name__ for k in self.kinds), value, hint)
-        if self.holds is not None and value.kind is not self.holds:
+        if self.holds is not None and isinstance(value, Param) and value.kind is not self.holds:
             raise _unfit(where, f"Param[{self.holds.__name__}]", f"Param[{value.kind.__name__}]", None)
 
 

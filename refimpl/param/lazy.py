@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ..errors import LazyInitError, MovedError
 from ..tensor.device import Device
 from .flag import Flag
-from .value import ParameterValue
+from .value import KIND_OF, ParameterValue
 
 T = TypeVar("T", bound=ParameterValue)
 
@@ -58,7 +58,7 @@ class LazyCell(Generic[T]):
     def initialized(cls, value: T) -> LazyCell[T]:
         """A cell that holds its value already."""
         cell = object.__new__(cls)
-        cell.kind = type(value)
+        cell.kind = KIND_OF[type(value)]
         cell.value = value
         cell.is_shared = False
         return cell
@@ -113,7 +113,9 @@ class LazyCell(Generic[T]):
             self._pending = replace(pending, is_require_grad=require_grad)
         return pending is not None
 
-    def moved(self, call: str, device: Device | None = None, is_require_grad: bool | None = None) -> LazyCell[T]:
+    def moved(
+        self, call: str, device: Device | None = None, is_require_grad: bool | None = None
+    ) -> LazyCell[T]:
         """A new cell with the state of this one, which from now on refuses to initialise.
 
         `device` keeps the autodiff context the parameter was built with (PAR-51).
@@ -143,16 +145,16 @@ class LazyCell(Generic[T]):
             hint="its initialiser failed, or reads the parameter that it makes: make the parameter anew",
         )
 
-    def _check(self, value: object, pending: Uninitialized[T]) -> None:
+    def _check(self, value: Any, pending: Uninitialized[T]) -> None:
         # Rust's types hold kind and rank; the extents are free there and here (PAR-17).
-        if type(value) is not self.kind:
+        if KIND_OF.get(type(value)) is not self.kind:
             raise LazyInitError(
                 f"the initialiser must return a {self.kind.__name__}, it returned {type(value).__name__}",
                 clause="PAR-17",
             )
         if not isinstance(value, Flag) and value.rank != len(pending.shape):
             raise LazyInitError(
-                f"the initialiser must return rank {len(pending.shape)}, it returned shape {list(value.shape)}",
+                f"the initialiser must return rank {len(pending.shape)}, got shape {list(value.shape)}",
                 clause="PAR-17",
                 hint=f"the parameter was declared with shape {list(pending.shape)}",
             )

@@ -15,7 +15,7 @@ from .mapper import NO_MAPPER, ParamMapper
 from .param_id import ParamId
 from .reparameterization import Reparameterization
 from .traversal import ModuleMapper, ModuleNode, ModuleVisitor
-from .value import VALUE_KINDS, ParameterValue, is_active, load_to_device, set_require_grad
+from .value import KIND_OF, ParameterValue, is_active, load_to_device, set_require_grad
 
 T = TypeVar("T", bound=ParameterValue)
 V = TypeVar("V", bound=ParameterValue)
@@ -79,7 +79,7 @@ class Param(ModuleNode, Generic[T]):
         Burn: Param::initialized
         Clauses: PAR-13.
         """
-        if type(value) not in VALUE_KINDS:
+        if type(value) not in KIND_OF:
             raise ArgumentTypeError(
                 f"a parameter holds a Tensor, IntTensor, BoolTensor or Flag, got {type(value).__name__}",
                 clause="PAR-9",
@@ -97,7 +97,7 @@ class Param(ModuleNode, Generic[T]):
         Burn: Param::from_tensor
         Clauses: PAR-14.
         """
-        if type(tensor) is not Tensor:
+        if not isinstance(tensor, Tensor):
             raise ArgumentTypeError(
                 f"a trainable parameter holds a float Tensor, got {type(tensor).__name__}",
                 clause="PAR-14",
@@ -132,7 +132,13 @@ class Param(ModuleNode, Generic[T]):
     @overload
     @staticmethod
     def uninitialized(
-        id: ParamId, init: InitFn[V], device: Device, require_grad: bool, shape: tuple[int, ...], *, kind: type[V]
+        id: ParamId,
+        init: InitFn[V],
+        device: Device,
+        require_grad: bool,
+        shape: tuple[int, ...],
+        *,
+        kind: type[V],
     ) -> Param[V]: ...
     @staticmethod
     def uninitialized(
@@ -152,7 +158,11 @@ class Param(ModuleNode, Generic[T]):
         Burn: Param::uninitialized
         Clauses: PAR-16, PAR-17.
         """
-        if kind not in VALUE_KINDS or kind is Flag or not callable(init) or not isinstance(device, Device):
+        if (
+            kind not in (Tensor, IntTensor, BoolTensor)
+            or not callable(init)
+            or not isinstance(device, Device)
+        ):
             raise ArgumentTypeError(
                 f"a lazy parameter needs a kind of tensor, a function and a device, "
                 f"got {kind!r}, {init!r} and {device!r}",
@@ -223,7 +233,7 @@ class Param(ModuleNode, Generic[T]):
         return self._cell.value is not None
 
     def lazy_shape(self) -> tuple[int, ...]:
-        """The declared shape of a parameter not initialised yet, the real one of any other (PAR-24, PAR-32)."""
+        """The declared shape while the parameter is not initialised, then the real one (PAR-24, PAR-32)."""
         pending = self._pending()
         return self._tensor().shape if pending is None else pending.shape
 
@@ -240,7 +250,7 @@ class Param(ModuleNode, Generic[T]):
     def is_require_grad(self) -> bool:
         """Whether the stored value requires a gradient; initialises it (PAR-11)."""
         value = self.base()
-        return type(value) is Tensor and value.is_require_grad
+        return isinstance(value, Tensor) and value.is_require_grad
 
     def is_enabled(self) -> bool:
         """Whether a flag is on.
@@ -349,7 +359,7 @@ class Param(ModuleNode, Generic[T]):
         return cast(Self, Param._make(self._id, cell, self._mapper, self._is_active))
 
     def set_require_grad(self, require_grad: bool) -> Self:
-        """The parameter with the gradient setting, which it remembers; True waits for `train` on a plain device.
+        """The parameter with the gradient setting, which it remembers; on a plain device it waits for `train`.
 
         A parameter not initialised yet stays so; if a clone shares its state, the clone initialises with the
         setting too. One that is initialised drops its reparameterization: the module's method keeps it.
@@ -366,7 +376,9 @@ class Param(ModuleNode, Generic[T]):
             changed = set_require_grad(value, require_grad)
             if changed is value and require_grad is self._is_active and self._reparameterization is None:
                 return self
-            return cast(Self, Param._make(self._id, LazyCell.initialized(changed), self._mapper, require_grad))
+            return cast(
+                Self, Param._make(self._id, LazyCell.initialized(changed), self._mapper, require_grad)
+            )
         if cell.is_shared:
             if not cell.set_pending_require_grad(require_grad):  # initialised by a clone meanwhile
                 return self.set_require_grad(require_grad)
@@ -544,7 +556,9 @@ class Param(ModuleNode, Generic[T]):
         value: Any = self.base()
         attached = self._reparameterization
         if isinstance(value, Flag):
-            return cast(Self, Param._make(self._id, LazyCell.initialized(Flag(False)), NO_MAPPER, self._is_active))
+            return cast(
+                Self, Param._make(self._id, LazyCell.initialized(Flag(False)), NO_MAPPER, self._is_active)
+            )
         plain = value.inner()
         memory = self._is_active if self._cell.kind is Tensor else False
         if plain is value and attached is None and memory is self._is_active:
@@ -647,7 +661,7 @@ class Param(ModuleNode, Generic[T]):
         return value
 
     def _same_kind(self, value: object) -> None:
-        if type(value) is not self._cell.kind:
+        if KIND_OF.get(type(value)) is not self._cell.kind:
             raise ArgumentTypeError(
                 f"parameter {self._id} holds a {self._cell.kind.__name__}, got {type(value).__name__}",
                 clause="PAR-9",
@@ -656,7 +670,7 @@ class Param(ModuleNode, Generic[T]):
 
 def _forked(value: Any, device: Device) -> Any:
     moved = value.to_device(device)
-    if type(value) is not Tensor:
+    if not isinstance(value, Tensor):
         return moved
     detached = moved.detach()
     return detached.set_require_grad(True) if value.is_require_grad else detached

@@ -37,5 +37,7 @@ class Reparameterizer(ABC):
     """
 
     @abstractmethod
-    def reparameterize(self, path: str, param: Param[Tensor]) -> tuple[Param[Tensor], Reparameterization | None]:
+    def reparameterize(
+        self, path: str, param: Param[Tensor]
+    ) -> tuple[Param[Tensor], Reparameterization | None]:
         """The base that is stored for the parameter at `path`, and what is attached to it."""

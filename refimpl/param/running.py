@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import ArgumentTypeError
 from ..tensor.device import Device
@@ -31,7 +31,7 @@ class _Shared:
         self.lock = threading.RLock()
 
     def commit(self) -> None:
-        """Replace the value by the average of all pending updates, oldest first, on the first one's device."""
+        """Replace the value by the average of the pending updates, on the device of the oldest."""
         updates = list(self.pending.values())
         self.pending.clear()
         total = updates[0]
@@ -58,7 +58,7 @@ class RunningState(ModuleNode):
     _shared: _Shared
 
     def __init__(self, value: Tensor, id: ParamId | None = None) -> None:
-        if type(value) is not Tensor:
+        if not isinstance(value, Tensor):
             raise ArgumentTypeError(
                 f"a running state holds a float Tensor, got {type(value).__name__}", clause="PAR-68"
             )
@@ -144,11 +144,11 @@ class RunningState(ModuleNode):
 
     def valid(self) -> Self:
         """A state of its own with everything committed, on plain tensors (PAR-77)."""
-        return type(self)(cast(Tensor, self._synced().inner()), self._id)
+        return type(self)(self._synced().inner(), self._id)
 
     def train(self) -> Self:
         """A state of its own with everything committed, in an autodiff context (PAR-77)."""
-        return type(self)(cast(Tensor, self._synced().autodiff()), self._id)
+        return type(self)(self._synced().autodiff(), self._id)
 
     def materialize(self) -> Self:
         """The state itself."""

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from ..tensor.device import Device
-from ..tensor.tensor import BoolTensor, IntTensor, Tensor
+from ..tensor.tensor import BoolTensor, IntTensor, QuantizedTensor, Tensor
 from .flag import Flag
 
 ParameterValue = Tensor | IntTensor | BoolTensor | Flag
 T = TypeVar("T", bound=ParameterValue)
-VALUE_KINDS: tuple[type[ParameterValue], ...] = (Tensor, IntTensor, BoolTensor, Flag)
+#: The kind of a value, by its class: a quantised tensor is still a float parameter.
+KIND_OF: Final[dict[type[Any], type[Any]]] = {
+    Tensor: Tensor,
+    QuantizedTensor: Tensor,
+    IntTensor: IntTensor,
+    BoolTensor: BoolTensor,
+    Flag: Flag,
+}
 
 
 def is_active(value: ParameterValue) -> bool:
@@ -19,7 +26,7 @@ def is_active(value: ParameterValue) -> bool:
     Burn: burn_core::module::param::sealed::Sealed::is_active
     Clauses: PAR-13.
     """
-    if type(value) is Tensor:
+    if isinstance(value, Tensor):
         return value.is_require_grad
     return value.is_enabled() if isinstance(value, Flag) else False
 
@@ -32,7 +39,7 @@ def set_require_grad(value: T, require_grad: bool) -> T:
     Burn: burn_core::module::Parameter::set_require_grad
     Clauses: PAR-39, PAR-40.
     """
-    if type(value) is not Tensor or (require_grad and not value.is_autodiff):
+    if not isinstance(value, Tensor) or (require_grad and not value.is_autodiff):
         return value
     return cast(T, value.set_require_grad(require_grad))
 
@@ -46,4 +53,4 @@ def load_to_device(value: T, device: Device) -> T:
     if isinstance(value, Flag) or value.device == device:
         return value
     moved = value.to_device(device)
-    return moved.detach() if isinstance(moved, Tensor) else moved
+    return cast(T, moved.detach() if isinstance(moved, Tensor) else moved)
