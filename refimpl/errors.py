@@ -157,6 +157,13 @@ class BurnpackError(RefimplError):
         self.errno = errno
 
 
+class TensorNotFoundError(BurnpackError, KeyError):
+    """A name that no tensor of the container has."""
+
+    def __str__(self) -> str:
+        return self.message
+
+
 class ResourceError(RefimplError):
     """The machine ran out of something: never a statement about a file."""
 

@@ -1,0 +1,98 @@
+"""The container in two calls: open one, write one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from .atomic import AtomicFile
+from .limits import ReaderLimits
+from .paths import PathLike, existing, path_text, with_extension
+from .reader import Pack
+from .scalar import Scalar
+from .source import FileSource, MemorySource
+from .writer import Item, plan
+
+
+def open_burnpack(
+    path: PathLike | bytes | bytearray | memoryview,
+    *,
+    exact: bool = False,
+    limits: ReaderLimits | None = None,
+) -> Pack:
+    """Open a container: its metadata is read now, its tensors when they are asked for.
+
+    Args:
+        path: A file, or the bytes of a container. A file name without an extension that does not exist
+            gets `.bpk`.
+        exact: Take the file name as it is.
+        limits: Other limits than Burn's defaults.
+
+    Raises:
+        BurnpackError: it cannot be read, or is no burnpack container.
+
+    >>> pack = open_burnpack(burnpack_bytes([("w", TensorData(DType.U8, [2], b"ab"), 7)]))
+    >>> pack["w"].data.bytes.tobytes(), pack["w"].param_id
+    (b'ab', 7)
+
+    Burn: burn_pack::Reader::from_file, from_file_exact, from_bytes
+    Clauses: BPK-18 to BPK-28.
+    """
+    if isinstance(path, (bytes, bytearray, memoryview)):
+        return Pack(MemorySource(path), limits)
+    name = path_text(path)
+    source = FileSource(name if exact else existing(name))
+    try:
+        return Pack(source, limits)
+    except BaseException:
+        source.close()
+        raise
+
+
+def write_burnpack(
+    target: PathLike,
+    entries: Iterable[Item],
+    metadata: Mapping[str, str] | None = None,
+    scalars: Mapping[str, Scalar | bool | int | float] | None = None,
+    *,
+    exact: bool = False,
+    overwrite: bool = True,
+) -> None:
+    """Write a container to a file that is, at every moment, wholly the old one or wholly the new one.
+
+    Args:
+        target: Where to; a name without an extension gets `.bpk`.
+        entries: Name, data and parameter id or None; written in this order.
+        metadata: Texts by name.
+        scalars: Scalars, or bools, ints and floats, by name.
+        exact: Take the file name as it is.
+        overwrite: Replace a file that stands there; otherwise that is an error.
+
+    Raises:
+        BurnpackError: nothing was written and the old file is as it was, unless the message says that the
+            new one was saved.
+
+    Burn: burn_pack::Writer::write_to_file
+    Clauses: BPK-11 to BPK-17, BPK-29 to BPK-33.
+    """
+    path = path_text(target)
+    planned = plan(entries, metadata, scalars)
+    with AtomicFile(path if exact else with_extension(path)) as file:
+        planned.emit(file.write)
+        file.publish(overwrite=overwrite)
+
+
+def burnpack_bytes(
+    entries: Iterable[Item],
+    metadata: Mapping[str, str] | None = None,
+    scalars: Mapping[str, Scalar | bool | int | float] | None = None,
+) -> bytes:
+    """The container that `write_burnpack` would write, in memory.
+
+    Burn: burn_pack::Writer::into_bytes
+    Clauses: BPK-11 to BPK-17.
+    """
+    pieces: list[bytes] = []
+    planned = plan(entries, metadata, scalars)
+    planned.emit(lambda piece: pieces.append(cast("bytes", piece)))
+    return b"".join(pieces)

@@ -1,0 +1,230 @@
+"""Writing a file so that its name never stands for half of it."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import stat
+from types import TracebackType
+from typing import Final, Self
+
+from ..errors import BurnpackError
+from .paths import file_name, shown_path
+from .refusal import cause, io
+
+_FLAGS: Final = (
+    os.O_WRONLY
+    | os.O_CREAT
+    | os.O_EXCL
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+#: One counter for the process: two writers of one file take different names.
+_NEXT: Final = itertools.count()
+_POSIX: Final = os.name == "posix"
+
+
+class AtomicFile:
+    """A scratch file beside `destination`, which takes its place when complete and is removed otherwise.
+
+    The scratch name is `{name}.{pid}-{n}.tmp`. The mode bits of a file that is replaced are on the scratch
+    file before any data is. A symbolic link at the destination is replaced, not followed.
+
+    Burn: burn_pack::AtomicFile
+    Clauses: BPK-30, BPK-31, BPK-32, BPK-33.
+    """
+
+    __slots__ = ("_fd", "_published", "destination", "path")
+
+    def __init__(self, destination: str) -> None:
+        """Make the scratch file.
+
+        Raises:
+            BurnpackError: the destination names no file, or its folder takes none.
+        """
+        name, start, _ = file_name(destination)
+        if name is None:
+            raise io(
+                f"cannot write to '{shown_path(destination)}': not a file path",
+                clause="BPK-29",
+                path=destination,
+            )
+        self.destination = destination
+        self._published = False
+        mode = _mode_of(destination)
+        while True:
+            self.path = f"{destination[:start]}{name}.{os.getpid()}-{next(_NEXT)}.tmp"
+            try:
+                self._fd = os.open(self.path, _FLAGS, 0o666 if mode is None else 0o600)
+                break
+            except FileExistsError:
+                continue
+            except (OSError, ValueError) as error:
+                raise self._failed(f"cannot create '{shown_path(self.path)}'", error, "BPK-33") from error
+        if mode is not None:
+            try:
+                os.fchmod(self._fd, mode)
+            except OSError as error:
+                self._discard()
+                raise self._failed(
+                    f"cannot carry the permissions of '{shown_path(destination)}' onto the file replacing it",
+                    error,
+                    "BPK-30",
+                ) from error
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Append all of `data`, in as many calls as the system takes.
+
+        Raises:
+            BurnpackError: the system refuses.
+        """
+        try:
+            written = os.write(self._fd, data)
+            if written < len(data):
+                rest = memoryview(data)[written:]
+                while rest:
+                    rest = rest[os.write(self._fd, rest) :]
+        except OSError as error:
+            raise self._failed(f"cannot write to '{shown_path(self.path)}'", error, "BPK-33") from error
+
+    def publish(self, *, overwrite: bool = True) -> None:
+        """Sync the file and give it the destination's name; without `overwrite` only where none stands.
+
+        Raises:
+            BurnpackError: before the destination changed, or after: the message then says that it was saved.
+        """
+        try:
+            os.fsync(self._fd)
+            fd, self._fd = self._fd, -1
+            os.close(fd)
+        except OSError as error:
+            raise self._failed(f"cannot flush '{shown_path(self.path)}' to disk", error, "BPK-33") from error
+        if overwrite:
+            self._rename()
+        else:
+            self._link()
+
+    def _rename(self) -> None:
+        try:
+            os.replace(self.path, self.destination)
+        except OSError as error:
+            raise self._failed(
+                f"cannot move the completed container '{shown_path(self.path)}' onto "
+                f"'{shown_path(self.destination)}'",
+                error,
+                "BPK-33",
+            ) from error
+        self._published = True
+        self._sync_folder()
+
+    def _link(self) -> None:
+        try:
+            os.link(self.path, self.destination)
+        except FileExistsError:
+            raise self._exists() from None
+        except OSError as refused:
+            self._rename_if_absent(refused)
+            return
+        self._published = True
+        try:
+            os.unlink(self.path)
+        except OSError as error:
+            raise self._failed(
+                f"'{shown_path(self.destination)}' was saved, but its scratch link '{shown_path(self.path)}' "
+                "could not be removed",
+                error,
+                "BPK-32",
+            ) from error
+        self._sync_folder()
+
+    def _rename_if_absent(self, refused: OSError) -> None:
+        """For file systems without hard links: look, then rename; another writer may come between."""
+        try:
+            os.lstat(self.destination)
+        except FileNotFoundError:
+            try:
+                self._rename()
+            except BurnpackError as error:
+                raise io(
+                    f"{error.message.removeprefix('I/O error: ')} (after linking failed: {cause(refused)})",
+                    clause="BPK-32",
+                    path=self.destination,
+                    errno=error.errno,
+                ) from error
+            return
+        except OSError as error:
+            raise self._failed(
+                f"cannot link '{shown_path(self.path)}' onto '{shown_path(self.destination)}' "
+                f"({cause(refused)}), nor check whether it exists",
+                error,
+                "BPK-32",
+            ) from error
+        raise self._exists()
+
+    def _sync_folder(self) -> None:
+        """Make the new name durable: it is in place by now, whatever happens here."""
+        if not _POSIX:
+            return
+        _, start, _ = file_name(self.destination)
+        try:
+            fd = os.open(self.destination[:start] or ".", os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise self._failed(
+                f"'{shown_path(self.destination)}' was saved, but syncing its directory failed, "
+                "so it may not survive power loss",
+                error,
+                "BPK-33",
+            ) from error
+
+    def _discard(self) -> None:
+        """Close and remove the scratch file, unless it was published. What failed first is what is told."""
+        if self._fd >= 0:
+            fd, self._fd = self._fd, -1
+            with contextlib.suppress(OSError):
+                os.close(fd)
+        if not self._published:
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
+
+    def _exists(self) -> BurnpackError:
+        return BurnpackError(
+            f"File already exists: {shown_path(self.destination)}. To replace it, use .overwrite(true), or "
+            "AtomicFile::commit instead of commit_new.",
+            kind="AlreadyExists",
+            clause="BPK-32",
+            path=self.destination,
+            hint="overwrite=True replaces it",
+        )
+
+    def _failed(self, what: str, error: OSError | ValueError, clause: str) -> BurnpackError:
+        return io(
+            f"{what}: {cause(error)}",
+            clause=clause,
+            path=self.destination,
+            errno=error.errno if isinstance(error, OSError) else None,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._discard()
+
+
+def _mode_of(destination: str) -> int | None:
+    """The mode bits to keep: those of a regular file that is about to be replaced."""
+    if not _POSIX:
+        return None
+    try:
+        found = os.lstat(destination)
+    except (OSError, ValueError):
+        return None
+    return stat.S_IMODE(found.st_mode) if stat.S_ISREG(found.st_mode) else None

@@ -1,0 +1,267 @@
+"""Reading a container: the metadata now, each tensor when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType, TracebackType
+from typing import Final, Self
+
+from ..errors import TensorNotFoundError
+from ..tensor.data import TensorData
+from ..tensor.dtype import DType
+from .header import HEADER_SIZE, data_section_start, decode_header
+from .layout import byte_length
+from .limits import ReaderLimits
+from .metadata import Descriptor, Metadata, decode_metadata
+from .refusal import invalid_header, io, shown, validation
+from .scalar import Scalar
+from .source import FileSource, MemorySource, Source
+
+_U64: Final = (1 << 64) - 1
+
+
+class Entry:
+    """One tensor of a container: what the metadata says of it, and its data on request.
+
+    Burn: burn_pack::Tensor
+    Clauses: BPK-6, BPK-24.
+    """
+
+    __slots__ = ("_pack", "dtype", "end", "name", "param_id", "shape", "start")
+
+    def __init__(self, pack: Pack, name: str, found: Descriptor) -> None:
+        self._pack = pack
+        self.name = name
+        self.dtype: DType
+        self.shape: tuple[int, ...]
+        self.start: int
+        self.end: int
+        self.param_id: int | None
+        self.dtype, self.shape, self.start, self.end, self.param_id = found
+
+    @property
+    def nbytes(self) -> int:
+        """The length of the data, known without reading it."""
+        return self.end - self.start
+
+    @property
+    def data(self) -> TensorData:
+        """The data, read now: from a file into fresh memory, from memory without a copy.
+
+        Raises:
+            BurnpackError: the file or the tensor is past the limits, the file was changed, or the system
+                refuses.
+
+        Clauses: BPK-22, BPK-24.
+        """
+        return TensorData(self.dtype, self.shape, self._pack._read(self))
+
+    def __repr__(self) -> str:
+        return f"Entry({self.name!r}, {self.dtype}, {list(self.shape)}, param_id={self.param_id})"
+
+
+class Pack(Mapping[str, Entry]):
+    """An open container: its entries by name, in byte order of the names.
+
+    It accepts what Burn's reader accepts: overlapping, misaligned and repeated tensors, gaps, trailing
+    bytes, version 0.
+
+    Burn: burn_pack::Reader
+    Clauses: BPK-18 to BPK-25.
+    """
+
+    __slots__ = ("_limits", "_source", "_start", "_tensors", "metadata", "scalars")
+
+    def __init__(self, source: Source, limits: ReaderLimits | None = None) -> None:
+        """Read the header and the metadata; use `open_burnpack`.
+
+        Raises:
+            BurnpackError: it is no burnpack container, or a broken one.
+        """
+        self._source = source
+        self._limits = limits or ReaderLimits()
+        metadata_size, found = _read_metadata(source)
+        self._start = data_section_start(metadata_size)
+        _check_ranges(found, self._start, source)
+        names = sorted(found.tensors)
+        self._tensors: dict[str, Descriptor] = {name: found.tensors[name] for name in names}
+        self.metadata: Mapping[str, str] = MappingProxyType(dict(sorted(found.metadata.items())))
+        self.scalars: Mapping[str, Scalar] = MappingProxyType(dict(sorted(found.scalars.items())))
+
+    @property
+    def path(self) -> str | None:
+        """The file, or None for a container in memory."""
+        return self._source.path
+
+    @property
+    def size(self) -> int:
+        """The bytes of the whole container."""
+        return self._source.size
+
+    @property
+    def data_start(self) -> int:
+        """Where the data section begins."""
+        return self._start
+
+    def __getitem__(self, name: str) -> Entry:
+        found = self._tensors.get(name)
+        if found is None:
+            raise TensorNotFoundError(
+                f"Tensor not found: {shown(str(name))}",
+                kind="TensorNotFound",
+                clause="BPK-23",
+                path=self.path,
+                tensor=str(name),
+            )
+        return Entry(self, name, found)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tensors)
+
+    def __len__(self) -> int:
+        return len(self._tensors)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tensors
+
+    def check_limits(self) -> None:
+        """Refuse a file or a tensor past the limits, as reading it would.
+
+        Clauses: BPK-22.
+        """
+        self._check_file()
+        for name, found in self._tensors.items():
+            self._check_tensor(name, found.end - found.start)
+
+    def close(self) -> None:
+        """Close the file; what was read stays."""
+        self._source.close()
+
+    def _read(self, entry: Entry) -> bytes | memoryview:
+        length = entry.end - entry.start
+        self._check_file()
+        self._check_tensor(entry.name, length)
+        return self._source.read(self._start + entry.start, length, entry.name)
+
+    def _check_file(self) -> None:
+        size, most = self._source.size, self._limits.max_file_size
+        if size > most and self.path is not None:
+            raise validation(
+                f"File size {size} bytes exceeds maximum allowed size of {most} bytes "
+                "(raise it with `Reader::with_limits`)",
+                clause="BPK-22",
+                path=self.path,
+                hint="open_burnpack(path, limits=ReaderLimits(max_file_size=...))",
+            )
+
+    def _check_tensor(self, name: str, length: int) -> None:
+        most = self._limits.max_tensor_size
+        if length > most:
+            raise validation(
+                f"Tensor '{shown(name)}' size {length} exceeds maximum allowed size of {most} bytes "
+                "(potential DoS attack; raise it with `Reader::with_limits`)",
+                clause="BPK-22",
+                tensor=name,
+                path=self.path,
+                hint="open_burnpack(path, limits=ReaderLimits(max_tensor_size=...))",
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        where = "memory" if self.path is None else repr(self.path)
+        return f"<burnpack of {len(self)} tensors in {where}>"
+
+
+def _read_metadata(source: Source) -> tuple[int, Metadata]:
+    """The header, then the metadata: no more is read, and no more allocated than the file has."""
+    if isinstance(source, FileSource):
+        head = source.head(HEADER_SIZE)
+        if len(head) < HEADER_SIZE:
+            raise _cut_short(source)
+    else:
+        head = bytes(source.read(0, HEADER_SIZE))
+    size = decode_header(head)
+    if source.size < HEADER_SIZE + size:
+        if isinstance(source, MemorySource):
+            raise invalid_header()
+        raise _cut_short(source)
+    return size, decode_metadata(bytes(source.read(HEADER_SIZE, size)))
+
+
+def _cut_short(source: Source) -> Exception:
+    return io(
+        "failed to fill whole buffer",
+        clause="BPK-18",
+        path=source.path,
+        hint="the file ends before its metadata does: it is cut, or no burnpack file",
+    )
+
+
+def _check_ranges(found: Metadata, start: int, source: Source) -> None:
+    """Every range against its dtype and shape, then the last end against the file.
+
+    When the decoder saw nothing unusual, one comparison says that all of it holds.
+
+    Clauses: BPK-12, BPK-20.
+    """
+    if found.plain and start + found.end <= source.size:
+        return
+    last: int | None = None
+    for name in sorted(found.tensors):
+        tensor = found.tensors[name]
+        first, end = start + tensor.start, start + tensor.end
+        if first > _U64 or end > _U64:
+            raise _corrupted(name, "overflow", source)
+        if end < first:
+            raise _corrupted(name, f"end {end} < start {first}", source)
+        check_length(name, tensor.dtype, tensor.shape, end - first, path=source.path)
+        last = end if last is None else max(last, end)
+    if last is not None and source.size < last:
+        raise validation(
+            f"File truncated: expected at least {last} bytes, got {source.size} bytes",
+            clause="BPK-20",
+            path=source.path,
+            hint="the download or copy stopped early: get the file again",
+        )
+
+
+def _corrupted(name: str, what: str, source: Source) -> Exception:
+    return validation(
+        f"Tensor '{shown(name)}' has corrupted offset data: {what}",
+        clause="BPK-20",
+        tensor=name,
+        path=source.path,
+    )
+
+
+def check_length(
+    name: str, dtype: DType, shape: tuple[int, ...], length: int, *, path: str | None = None
+) -> None:
+    """A dense tensor has as many bytes as its shape and dtype need; a quantised one is not asked.
+
+    Burn: burn_pack::base::validate_tensor_byte_len
+    Clauses: BPK-12.
+    """
+    if dtype.is_quantized:
+        return
+    needed = byte_length(dtype, shape)
+    if needed == length:
+        return
+    if needed is None:
+        what = (
+            f"tensor '{shown(name)}' byte length calculation overflows u64 for shape {list(shape)} "
+            f"and dtype {dtype}"
+        )
+    else:
+        what = (
+            f"tensor '{shown(name)}' declares {length} bytes but its shape {list(shape)} and dtype {dtype} "
+            f"need {needed}"
+        )
+    raise validation(what, clause="BPK-12", tensor=name, path=path)

@@ -1,0 +1,115 @@
+"""The sentences with which a container is refused: Burn's own `Display` texts."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from typing import Final
+
+from ..errors import BurnpackError
+
+#: Longer names are cut in messages.
+_SHOWN: Final = 1_000
+_SHORT_ESCAPES: Final = {"\0": "\\0", "\t": "\\t", "\r": "\\r", "\n": "\\n", '"': '\\"', "\\": "\\\\"}
+
+
+def invalid_header(path: str | None = None) -> BurnpackError:
+    """The bytes end before the header or the metadata does."""
+    return BurnpackError(
+        "Invalid header: insufficient bytes", kind="InvalidHeader", clause="BPK-18", path=path
+    )
+
+
+def validation(
+    detail: str,
+    *,
+    clause: str,
+    tensor: str | None = None,
+    path: str | None = None,
+    hint: str | None = None,
+) -> BurnpackError:
+    """The container contradicts itself or its limits."""
+    return BurnpackError(
+        f"Validation error: {detail}",
+        kind="ValidationError",
+        clause=clause,
+        tensor=tensor,
+        path=path,
+        hint=hint,
+    )
+
+
+def deserialization(detail: str) -> BurnpackError:
+    """The metadata is no CBOR, or not of the form of metadata; `detail` is ciborium's Debug text."""
+    return BurnpackError(
+        f"Metadata deserialization error: {detail}",
+        kind="MetadataDeserializationError",
+        clause="BPK-19",
+        hint="the file is damaged, or was not written by a burnpack writer",
+    )
+
+
+def serialization(detail: str, *, clause: str, tensor: str | None = None) -> BurnpackError:
+    """A value that metadata cannot hold."""
+    return BurnpackError(
+        f"Metadata serialization error: {detail}",
+        kind="MetadataSerializationError",
+        clause=clause,
+        tensor=tensor,
+    )
+
+
+def io(
+    detail: str,
+    *,
+    clause: str,
+    path: str | None = None,
+    tensor: str | None = None,
+    errno: int | None = None,
+    hint: str | None = None,
+) -> BurnpackError:
+    """The system, or the end of the file, stood in the way."""
+    return BurnpackError(
+        f"I/O error: {detail}",
+        kind="IoError",
+        clause=clause,
+        path=path,
+        tensor=tensor,
+        errno=errno,
+        hint=hint,
+    )
+
+
+def cause(error: OSError | ValueError) -> str:
+    """What the system says, in the words of Rust's `std::io::Error`."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return f"{os.strerror(error.errno)} (os error {error.errno})"
+    if isinstance(error, ValueError):
+        return "file name contained an unexpected NUL byte"
+    return str(error)
+
+
+def shown(name: str) -> str:
+    """`name` as a message may print it: as it is, but no control, format or unassigned character raw."""
+    if not name.isprintable():
+        name = "".join(c if c.isprintable() else _escaped(c) for c in name[: _SHOWN + 1])
+    return name if len(name) <= _SHOWN else name[:_SHOWN] + "..."
+
+
+def debug(text: str) -> str:
+    """`text` as Rust's `Debug` writes a string."""
+    if text.isascii() and text.isprintable():
+        return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + "".join(_debug_char(c) for c in text) + '"'
+
+
+def _debug_char(c: str) -> str:
+    if c in _SHORT_ESCAPES:
+        return _SHORT_ESCAPES[c]
+    if not c.isprintable() or unicodedata.category(c) in ("Mn", "Me"):
+        return f"\\u{{{ord(c):x}}}"
+    return c
+
+
+def _escaped(c: str) -> str:
+    return _SHORT_ESCAPES.get(c, f"\\u{{{ord(c):x}}}")
