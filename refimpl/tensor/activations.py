@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, Final, Self
 
 from .core import as_dim
+from .dtype import DType
 from .float_arithmetic import FloatArithmetic
 
+_F32: Final = DType.F32
 _SQRT_2: Final = 2.0**0.5
 
 
@@ -43,23 +45,25 @@ class Activations(FloatArithmetic):
         Burn: burn_tensor::activation::softmax
         """
         axis, xp = as_dim(dim, self.rank, "Softmax"), self._space.xp
+        reduce, dtype = self._space.reduce, _F32 if self.dtype.itemsize == 2 else self.dtype
         if self.shape[axis] == 0:
             return self._with(self._array)
 
         def normalised(x: Any) -> Any:
-            e = xp.exp(x - xp.max(x, axis=axis, keepdims=True))
-            return e / xp.sum(e, axis=axis, keepdims=True)
+            e = xp.exp(x - reduce("max", x, axis, dtype))
+            return e / reduce("sum", e, axis, dtype)
 
         return self._map(normalised)
 
     def log_softmax(self, dim: int) -> Self:
         """The logarithm of `softmax`, computed without it."""
         axis, xp = as_dim(dim, self.rank, "Log Softmax"), self._space.xp
+        reduce, dtype = self._space.reduce, _F32 if self.dtype.itemsize == 2 else self.dtype
         if self.shape[axis] == 0:
             return self._with(self._array)
 
         def normalised(x: Any) -> Any:
-            rest = x - xp.max(x, axis=axis, keepdims=True)
-            return rest - xp.log(xp.sum(xp.exp(rest), axis=axis, keepdims=True))
+            rest = x - reduce("max", x, axis, dtype)
+            return rest - xp.log(reduce("sum", xp.exp(rest), axis, dtype))
 
         return self._map(normalised)

@@ -74,10 +74,10 @@ class AnyTensor:
 
     def _with(self, array: Any) -> Self:
         """The result of a recorded operation on this tensor alone, of its kind and dtype."""
-        state = self.grad_state
-        if not array.shape:
-            array = self._space.asarray(array)
-        return self._made(array, self.device, self.dtype, NON_LEAF if state is LEAF else state)
+        device, state = self.device, self.grad_state
+        if type(array) is not np.ndarray:  # NumPy gives a scalar for arrays of rank 0
+            array = device.space.asarray(array)
+        return self._made(array, device, self.dtype, NON_LEAF if state is LEAF else state)
 
     @property
     def _space(self) -> Space:
@@ -135,15 +135,16 @@ class AnyTensor:
 
         Clauses: DEV-8, PAR-54.
         """
-        here = self.device
+        here, state = self.device, self.grad_state
+        if state is LEAF:
+            state = NON_LEAF
         if device is here or device == here:
-            return self if self.grad_state is not LEAF else self._again(self._array, here, NON_LEAF)
+            return self if state is self.grad_state else self._again(self._array, here, state)
         target = device.with_autodiff_context_from(here)
-        array = self._moved_array(target)
+        array = self._array if target.space is here.space else self._moved_array(target)
         if observer.current is not None:
             observer.current.moved(here, target, array)
-        state = self.grad_state
-        return self._again(array, target, NON_LEAF if state is LEAF else state)
+        return self._again(array, target, state)
 
     def _moved_array(self, target: Device) -> Any:
         """This tensor's storage on `target`; between devices of host memory it is the same array."""

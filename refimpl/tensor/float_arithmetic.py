@@ -14,6 +14,7 @@ from .creation import number
 from .dtype import DType
 from .erf import erf
 from .gradient import LEAF
+from .namespace import Space
 from .numeric import NumericTensor, as_bool
 from .shaping import common_shape, debug_shape
 
@@ -107,11 +108,12 @@ class FloatArithmetic(NumericTensor):
     # -- functions of each element
 
     def _map(self, function: Callable[..., Any]) -> Self:
-        array, dtype = self._array, self.dtype
+        space: Space = self.device.space
+        dtype = self.dtype
         if dtype.itemsize == 2:
-            wide = self._run(function, self._space.astype(array, _F32))
-            return self._with(self._space.astype(self._space.asarray(wide), dtype))
-        return self._with(self._run(function, array))
+            wide = space.quiet.run(function, space.astype(self._array, _F32))
+            return self._with(space.astype(space.asarray(wide), dtype))
+        return self._with(space.quiet.run(function, self._array))
 
     def exp(self) -> Self:
         """The exponential."""

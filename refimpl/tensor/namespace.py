@@ -27,6 +27,13 @@ class Space:
     #: Whether two devices of this library share storage: then a move copies nothing.
     is_host: bool = True
 
+    def reduce(self, name: str, array: Any, axis: int | None, dtype: DType) -> Any:
+        """The `sum`, `prod`, `max` or `min` of `array`, in elements of `dtype`; a reduced axis is kept."""
+        function = _REDUCE[name]
+        if name in ("sum", "prod"):
+            return function(array, axis=axis, dtype=dtype.numpy, keepdims=axis is not None)
+        return function(array, axis=axis, keepdims=axis is not None)
+
     def dtype(self, dtype: DType) -> Any:
         """The library's own name of the elements."""
         return dtype.numpy
@@ -48,10 +55,59 @@ class Space:
         return np.asarray(value)
 
 
-class CupySpace(Space):
-    """CuPy on one GPU. Imported when a `cuda` device is first used, and only here."""
+#: NumPy's functions of these names are wrappers in Python around these.
+_REDUCE: Final = {
+    "sum": np.add.reduce,
+    "prod": np.multiply.reduce,
+    "max": np.maximum.reduce,
+    "min": np.minimum.reduce,
+}
+
+
+class StandardSpace(Space):
+    """Any library that follows the array API standard, and nothing beyond it.
+
+    The arrays of a library with devices of its own are made on `device`, as the library names it.
+    """
 
     is_host = False
+
+    def __init__(self, xp: Any, device: Any = None) -> None:
+        self.xp = xp
+        self._device = device
+
+    def reduce(self, name: str, array: Any, axis: int | None, dtype: DType) -> Any:
+        function = getattr(self.xp, name)
+        if name in ("sum", "prod"):
+            return function(array, axis=axis, dtype=self.dtype(dtype), keepdims=axis is not None)
+        return function(array, axis=axis, keepdims=axis is not None)
+
+    def dtype(self, dtype: DType) -> Any:
+        name = "bool" if dtype is DType.BOOL_NATIVE else dtype.numpy.name
+        found = getattr(self.xp, name, None)
+        if found is None:
+            raise UnsupportedDTypeError(
+                f"{self.xp.__name__} has no elements of {dtype}",
+                clause="BPK-7",
+                hint="cast to F32 before the move",
+            )
+        return found
+
+    def from_host(self, array: NDArray[Any]) -> Any:
+        return self.xp.asarray(array, device=self._device)
+
+    def to_host(self, array: Any) -> NDArray[Any]:
+        return np.from_dlpack(array, device="cpu")  # type: ignore[arg-type, unused-ignore]
+
+    def astype(self, array: Any, dtype: DType) -> Any:
+        return self.xp.astype(array, self.dtype(dtype))
+
+    def asarray(self, value: Any) -> Any:
+        return value
+
+
+class CupySpace(StandardSpace):
+    """CuPy on one GPU. Imported when a `cuda` device is first used, and only here."""
 
     def __init__(self, device: Device) -> None:
         try:
@@ -75,7 +131,8 @@ class CupySpace(Space):
                 clause="DEV-12",
                 hint=f"take an index below {count}, or a simulated device",
             )
-        self.xp, self._cupy, self._gpu = xp, cupy, cupy.cuda.Device(device.index)
+        super().__init__(xp)
+        self._cupy, self._gpu = cupy, cupy.cuda.Device(device.index)
         self._name = str(device)
         self.quiet = self
 

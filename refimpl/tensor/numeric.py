@@ -6,13 +6,15 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from numpy import ndarray
+
 from ..errors import ArgumentTypeError
 from . import gradient
 from .cast import saturated
 from .core import AnyTensor, Number, as_dim, failed, of_operands
 from .creation import number
 from .dtype import DType, Kind
-from .gradient import LEAF
+from .gradient import LEAF, NON_LEAF
 from .settings import locked_settings
 from .shaping import ShapedTensor, common_shape, same_dtype
 
@@ -35,26 +37,26 @@ class NumericTensor(ShapedTensor):
     # -- arithmetic
 
     def _binary(self, function: Callable[..., Any], other: Self | Number, name: str) -> Self:
-        device = self.device
-        state = self.grad_state
+        device, dtype, state = self.device, self.dtype, self.grad_state
         if isinstance(other, NumericTensor):
             if other.device is not device or other.grad_state is not state or state is LEAF:
                 device, state = of_operands(name, self, other)
-            if other.dtype is not self.dtype:
+            if other.dtype is not dtype:
                 _same_kind(name, self, other)
                 same_dtype(name, self, other)
             operand = other._array
         else:
-            operand = self._scalar(other, self.dtype)
-            state = gradient.of_operation(state, state)
+            operand = self._scalar(other, dtype)
+            if state is LEAF:
+                state = NON_LEAF
         try:
             array = device.space.quiet.run(function, self._array, operand)
         except ValueError:
             common_shape(name, self.shape, operand.shape)
             raise
-        if not array.shape:
+        if type(array) is not ndarray:  # NumPy gives a scalar for arrays of rank 0
             array = device.space.asarray(array)
-        return self._made(array, device, self.dtype, state)
+        return self._made(array, device, dtype, state)
 
     def __add__(self, other: Self | Number) -> Self:
         return self._binary(operator.add, other, "Add")
@@ -171,19 +173,15 @@ class NumericTensor(ShapedTensor):
 
         F16 and BF16 are accumulated in F32 and rounded once.
         """
-        dtype, space = self.dtype, self._space
+        dtype, space, array = self.dtype, self._space, self._array
         axis = None if dim is None else as_dim(dim, self.rank, operation)
-        array = self._array
         half = dtype.itemsize == 2 and dtype.is_float
         if half:
             array = space.astype(array, _F32)
-        kept: dict[str, Any] = {"axis": axis, "keepdims": axis is not None}
-        if name in ("sum", "prod"):
-            kept["dtype"] = space.dtype(_F32 if half else dtype)
-        result = self._run(getattr(space.xp, name), array, **kept)
+        array = self._run(space.reduce, name, array, axis, _F32 if half else dtype)
         if axis is None:
-            result = space.xp.reshape(space.asarray(result), (1,))
-        return self._with(space.astype(result, dtype) if half else result)
+            array = space.xp.reshape(space.asarray(array), (1,))
+        return self._with(space.astype(array, dtype) if half else array)
 
     def sum(self) -> Self:
         """The sum of all elements, of shape [1]; integers wrap."""
