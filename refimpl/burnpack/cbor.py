@@ -23,6 +23,9 @@ UNDEFINED: Final = 0xF7
 BREAK: Final = 0xFF
 
 
+_SINGLE: Final = tuple(bytes((first,)) for first in range(256))
+
+
 def head(major: int, value: int) -> bytes:
     """The first bytes of an item: its major type and a number, as short as it goes.
 
@@ -31,7 +34,7 @@ def head(major: int, value: int) -> bytes:
     """
     high = major << 5
     if value < 24:
-        return bytes((high | value,))
+        return _SINGLE[high | value]
     if value < 1 << 8:
         return bytes((high | 24, value))
     if value < 1 << 16:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Final, NamedTuple
 
 from ..errors import BurnpackError
 from ..tensor.dtype import DType
-from .cbor import ARRAY, MAP, UINT, boolean, float_, head, integer, text
+from .cbor import ARRAY, MAP, TEXT, UINT, boolean, float_, head, integer, text
 from .dtypes import decode_dtype, encode_dtype, missing, once
 from .layout import byte_length
 from .limits import MAX_DIMENSIONS, MAX_TENSOR_COUNT, MAX_USER_ENTRIES, WIDE_TEXT_ALLOWANCE
@@ -59,6 +60,8 @@ _WRITTEN: Final = re.compile(
     % (_UINT, _UINT, _UINT, _UINT),
     re.DOTALL,
 )
+#: Two offsets of 32 bits, which most are.
+_PAIR: Final = struct.Struct(">BIBI").pack
 #: Forms remembered at a time.
 _FORMS: Final = 4_096
 
@@ -100,7 +103,12 @@ def _encode_tensors(tensors: Mapping[str, Descriptor]) -> Iterable[bytes]:
                     text("data_offsets"), head(ARRAY, 2),
                 )
             )  # fmt: skip
-        parts += (text(name), form, head(UINT, start), head(UINT, end))
+        raw = name.encode()
+        parts += (head(TEXT, len(raw)), raw, form)
+        if start >= 1 << 16 and end < 1 << 32:
+            parts.append(_PAIR(0x1A, start, 0x1A, end))
+        else:
+            parts += (head(UINT, start), head(UINT, end))
         if param_id is not None:
             parts += (b"\x68param_id", head(UINT, param_id))
     return parts
@@ -176,39 +184,44 @@ class _Decoder:
 
     def tensors(self) -> None:
         stream, tensors = self.stream, self.found.tensors
-        data, written = stream.data, _WRITTEN.match
+        data, size, written = stream.data, len(stream.data), _WRITTEN.match
         forms: dict[bytes, tuple[DType, tuple[int, ...], int]] = {}
         end = 0
         for _ in stream.fields():
-            name = self.kept()
-            if len(tensors) > MAX_TENSOR_COUNT and name not in tensors:
-                self.descriptor()
-                self.surplus += 1
-                continue
-            match = written(data, stream.pos)
+            # As it is written: a short ASCII name, then a descriptor of a form met before.
+            at = stream.pos + 1
+            first = data[at - 1] if at < size else 0
+            until = at + first - 0x60 if 0x60 <= first < 0x78 else at + 1 + data[at] if first == 0x78 else 0
+            match = written(data, until) if until else None
             if match is not None:
-                form, first, last, number = match.groups()
+                form, low, high, number = match.groups()
                 known = forms.get(form)
                 if known is not None and (number is None) == (form[0] == 0xA3):
                     dtype, shape, length = known
-                    start = first[0] if len(first) == 1 else int.from_bytes(first[1:], "big")
-                    stop = last[0] if len(last) == 1 else int.from_bytes(last[1:], "big")
-                    if stop - start == length:
+                    start = low[0] if len(low) == 1 else int.from_bytes(low[1:], "big")
+                    stop = high[0] if len(high) == 1 else int.from_bytes(high[1:], "big")
+                    raw = data[at if first < 0x78 else at + 1 : until]
+                    if stop - start == length and raw.isascii() and len(tensors) < MAX_TENSOR_COUNT:
                         if number is not None:
                             number = number[0] if len(number) == 1 else int.from_bytes(number[1:], "big")
                         if stop > end:
                             end = stop
-                        tensors[name] = Descriptor(dtype, shape, start, stop, number)
+                        tensors[raw.decode()] = Descriptor(dtype, shape, start, stop, number)
                         stream.pos = match.end()
                         continue
+            # In any form that CBOR allows.
+            name = self.kept()
             found = self.descriptor()
+            if len(tensors) > MAX_TENSOR_COUNT and name not in tensors:
+                self.surplus += 1
+                continue
+            tensors[name] = found
+            end = max(end, found.end)
             needed = byte_length(found.dtype, found.shape)
             if found.end - found.start != needed or found.dtype.is_quantized:
                 self.found.plain = False
             elif match is not None and stream.pos == match.end() and len(forms) < _FORMS:
                 forms[match[1]] = (found.dtype, found.shape, needed)
-            end = max(end, found.end)
-            tensors[name] = found
         self.found.end = end
 
     def descriptor(self) -> Descriptor:

@@ -54,7 +54,7 @@ class Entry:
 
         Clauses: BPK-22, BPK-24.
         """
-        return TensorData(self.dtype, self.shape, self._pack._read(self))
+        return TensorData.checked(self.dtype, self.shape, memoryview(self._pack._read(self)))
 
     def __repr__(self) -> str:
         return f"Entry({self.name!r}, {self.dtype}, {list(self.shape)}, param_id={self.param_id})"

@@ -18,6 +18,9 @@ _FLAGS: Final = (
     | getattr(os, "O_NOCTTY", 0)
     | getattr(os, "O_BINARY", 0)
 )
+#: Reads up to the first are answered from a block of the second, so that many small tensors are few calls.
+_SMALL: Final = 1 << 12
+_BLOCK: Final = 1 << 16
 
 
 class Source(Protocol):
@@ -71,7 +74,7 @@ class FileSource:
     Clauses: BPK-24, BPK-27, REC-14.
     """
 
-    __slots__ = ("_changed", "_fd", "_lock", "path", "size")
+    __slots__ = ("_block", "_changed", "_fd", "_lock", "path", "size")
 
     def __init__(self, path: str) -> None:
         """Open `path`.
@@ -81,6 +84,7 @@ class FileSource:
         """
         self._fd = -1
         self._lock = threading.Lock()
+        self._block = (0, b"")
         self.path: str | None = path
         try:
             self._fd = os.open(path, _FLAGS)
@@ -117,6 +121,15 @@ class FileSource:
             BurnpackError: the system refuses, or the file is not as it was when it was opened.
             ResourceError: there is no memory for them.
         """
+        if length > _SMALL:
+            return self._read(start, length, tensor)
+        first, block = self._block
+        if not first <= start <= start + length <= first + len(block):
+            block = bytes(self._read(start, min(_BLOCK, max(self.size - start, length)), tensor))
+            self._block = first, block = start, block
+        return block[start - first : start - first + length]
+
+    def _read(self, start: int, length: int, tensor: str | None) -> bytes | memoryview:
         fd = self._fd
         if fd < 0:
             raise closed(self.path, tensor)
@@ -166,6 +179,7 @@ class FileSource:
     def close(self) -> None:
         """Close the descriptor, once."""
         fd, self._fd = self._fd, -1
+        self._block = (0, b"")
         if fd >= 0:
             os.close(fd)
 

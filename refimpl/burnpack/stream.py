@@ -29,6 +29,7 @@ from .cbor import (
     UINT,
     UNDEFINED,
     float_bits,
+    head,
 )
 from .limits import MAX_CBOR_RECURSION_DEPTH
 from .refusal import debug, deserialization
@@ -189,12 +190,16 @@ class Stream:
 
     def identifier(self) -> bytes:
         """The UTF-8 of a field's or a variant's name, which may come as bytes."""
-        first, length = self.untagged()
+        while True:
+            at = self.pos
+            first, length = self.head()
+            if first >> 5 != TAG:
+                break
         if first >> 5 not in (TEXT, BYTES) or length is None or length > _MAX_IDENTIFIER:
             self._unexpected(first, length, "str or bytes")
-        if first >> 5 == TEXT:
-            return self._text(length).encode()
-        return self._take(length)
+        if first >> 5 == BYTES:
+            return self._take(length)
+        return self._text(length, at).encode()
 
     def fields(self) -> Iterator[None]:
         """Once for each pair of a map, whose key and value the caller then takes."""
@@ -345,8 +350,9 @@ class Stream:
         self.pos = stop
         return taken
 
-    def _text(self, length: int) -> str:
-        at = self.pos
+    def _text(self, length: int, at: int | None = None) -> str:
+        if at is None:
+            at = self.pos - len(head(TEXT, length))
         try:
             return self._take(length).decode()
         except UnicodeDecodeError:
@@ -368,7 +374,7 @@ class Stream:
             elif length is None:
                 nested += 1
             else:
-                piece = self._text(length).encode() if major == TEXT else self._take(length)
+                piece = self._text(length, at).encode() if major == TEXT else self._take(length)
                 if keep:
                     whole += piece
         return bytes(whole)

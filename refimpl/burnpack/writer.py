@@ -105,12 +105,15 @@ def plan(
         name, data, param_id = _checked(entry)
         if name in tensors:
             raise validation(f"Duplicate tensor name '{shown(name)}'", clause="BPK-13", tensor=name)
-        if byte_length(data.dtype, data.shape) != data.nbytes:
+        dtype, shape, nbytes = data.dtype, data.shape, data.nbytes
+        if byte_length(dtype, shape) != nbytes:
             _refuse_length(name, data)
+        if nbytes > MAX_TENSOR_SIZE or not nbytes:
+            _check_sizes(name, data)
         start = align(end)
-        end = start + data.nbytes
-        axes += len(data.shape)
-        tensors[name] = Descriptor(data.dtype, data.shape, start, end, param_id)
+        end = start + nbytes
+        axes += len(shape)
+        tensors[name] = Descriptor(dtype, shape, start, end, param_id)
         items.append((name, data, start))
     found = Metadata(tensors, _texts(metadata), _scalars(scalars))
     _check_limits(found, axes, end)
@@ -178,22 +181,6 @@ def _check_limits(found: Metadata, axes: int, data_size: int) -> None:
             clause="BPK-20",
             hint="no reader would open the file; write several files",
         )
-    for name, tensor in found.tensors.items():
-        length = tensor.end - tensor.start
-        if length > MAX_TENSOR_SIZE:
-            raise validation(
-                f"Tensor '{shown(name)}' size {length} exceeds maximum allowed size of {MAX_TENSOR_SIZE} "
-                "bytes (potential DoS attack; raise it with `Reader::with_limits`)",
-                clause="BPK-22",
-                tensor=name,
-                hint="no reader with its default limits would read it; split the tensor",
-            )
-        if tensor.shape and max(tensor.shape) > _U64:
-            raise validation(
-                f"tensor '{shown(name)}' has an extent of {max(tensor.shape)}, past 64 bits",
-                clause="BPK-6",
-                tensor=name,
-            )
     if data_size > MAX_FILE_SIZE:
         raise validation(
             f"File size {data_size} bytes exceeds maximum allowed size of {MAX_FILE_SIZE} bytes "
@@ -206,6 +193,24 @@ def _check_limits(found: Metadata, axes: int, data_size: int) -> None:
             f"the metadata holds more than {MAX_DIMENSIONS} axes or {MAX_USER_ENTRIES} texts and scalars",
             clause="BPK-20",
             hint="our own reader would refuse the file",
+        )
+
+
+def _check_sizes(name: str, data: TensorData) -> None:
+    """The bytes of a tensor against the readers' limit; the extents of an empty one against 64 bits."""
+    if data.nbytes > MAX_TENSOR_SIZE:
+        raise validation(
+            f"Tensor '{shown(name)}' size {data.nbytes} exceeds maximum allowed size of {MAX_TENSOR_SIZE} "
+            "bytes (potential DoS attack; raise it with `Reader::with_limits`)",
+            clause="BPK-22",
+            tensor=name,
+            hint="no reader with its default limits would read it; split the tensor",
+        )
+    if max(data.shape, default=0) > _U64:
+        raise validation(
+            f"tensor '{shown(name)}' has an extent of {max(data.shape)}, past 64 bits",
+            clause="BPK-6",
+            tensor=name,
         )
 
 

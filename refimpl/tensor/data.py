@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from ..errors import InvalidArgumentError, TensorError, UnsupportedDTypeError
 from .dtype import DType
 
 Buffer = bytes | bytearray | memoryview
+
+_NOTHING: Final = memoryview(b"")
+_BYTE: Final = np.dtype(np.uint8)
 
 
 class TensorData:
@@ -37,10 +40,21 @@ class TensorData:
     def __init__(self, dtype: DType, shape: Sequence[int], data: Buffer) -> None:
         self.dtype = dtype
         self.shape = _shape(shape)
-        view = memoryview(data).cast("B") if memoryview(data).nbytes else memoryview(b"")
-        self._bytes: memoryview | None = view.toreadonly()
-        self._provider: Callable[[], Buffer] | None = None
+        view = memoryview(data)
         self.nbytes = view.nbytes
+        if view.ndim != 1 or view.format != "B":
+            view = view.cast("B") if view.nbytes else _NOTHING
+        self._bytes: memoryview | None = view if view.readonly else view.toreadonly()
+        self._provider: Callable[[], Buffer] | None = None
+
+    @classmethod
+    def checked(cls, dtype: DType, shape: tuple[int, ...], data: memoryview) -> Self:
+        """Data whose shape was checked and whose bytes are a flat view: the cheap way, for many tensors."""
+        made = cls.__new__(cls)
+        made.dtype, made.shape, made.nbytes = dtype, shape, data.nbytes
+        made._bytes = data if data.readonly else data.toreadonly()
+        made._provider = None
+        return made
 
     @classmethod
     def deferred(
@@ -60,13 +74,14 @@ class TensorData:
         Raises:
             UnsupportedDTypeError: Burn has no such elements, or `dtype` has others.
         """
-        found = DType.of(array.dtype) if dtype is None else dtype
-        if array.dtype != found.numpy:
+        if dtype is None:
+            dtype = DType.of(array.dtype)
+        elif array.dtype != dtype.numpy:
             raise UnsupportedDTypeError(
-                f"an array of {array.dtype} does not hold elements of {found}", clause="BPK-10"
+                f"an array of {array.dtype} does not hold elements of {dtype}", clause="BPK-10"
             )
-        rows = np.ascontiguousarray(array, found.numpy)
-        return cls(found, array.shape, rows.reshape(-1).view(np.uint8).data if rows.size else b"")
+        rows = array if array.flags.c_contiguous else np.ascontiguousarray(array)
+        return cls.checked(dtype, array.shape, rows.reshape(-1).view(_BYTE).data if rows.size else _NOTHING)
 
     @property
     def is_deferred(self) -> bool:
@@ -80,7 +95,7 @@ class TensorData:
             return self._bytes
         assert self._provider is not None
         given = memoryview(self._provider())
-        return given.cast("B").toreadonly() if given.nbytes else memoryview(b"")
+        return given.cast("B").toreadonly() if given.nbytes else _NOTHING
 
     def to_numpy(self) -> NDArray[Any]:
         """The values as a read-only array; the serialised bytes for a quantised dtype.
@@ -88,16 +103,16 @@ class TensorData:
         Raises:
             TensorError: the bytes do not fill the shape.
         """
-        flat = np.frombuffer(self.bytes, np.uint8)
+        data = self.bytes
         if self.dtype.is_quantized:
-            return flat
-        if flat.nbytes != math.prod(self.shape) * self.dtype.itemsize:
+            return np.frombuffer(data, np.uint8)
+        if data.nbytes != math.prod(self.shape) * self.dtype.itemsize:
             raise TensorError(
                 f"shape {list(self.shape)} and dtype {self.dtype} need "
-                f"{math.prod(self.shape) * self.dtype.itemsize} bytes, got {flat.nbytes}",
+                f"{math.prod(self.shape) * self.dtype.itemsize} bytes, got {data.nbytes}",
                 clause="BPK-12",
             )
-        return flat.view(self.dtype.numpy).reshape(self.shape)
+        return np.ndarray(self.shape, self.dtype.numpy, data)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TensorData):
@@ -111,7 +126,7 @@ class TensorData:
 
 
 def _shape(shape: Sequence[int]) -> tuple[int, ...]:
-    dims = tuple(int(d) for d in shape)
-    if any(d < 0 for d in dims):
+    dims = tuple(map(int, shape))
+    if dims and min(dims) < 0:
         raise InvalidArgumentError(f"the extents of a shape are at least 0, got {list(dims)}", clause="BPK-6")
     return dims
