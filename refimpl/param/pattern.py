@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
-from ..errors import InvalidPatternError
+from ..errors import InvalidArgumentError, InvalidPatternError
 from ..rust_text import debug_str
+from .rust_regex.parser import parse
+from .rust_regex.search import Program, TooManyPlaces
+from .rust_regex.syntax import PatternSyntaxError
+from .rust_regex.tree import size
+
+#: How many bytes Rust's compiled program may take.
+SIZE_LIMIT: Final = 10485760
+#: A bound for RE2, far above what a pattern within Rust's limit needs.
+_RE2_MEMORY: Final = 1 << 28
 
 
 class Pattern:
-    """One pattern; equal to another of the same source."""
+    """One pattern; equal to another of the same source.
 
-    __slots__ = ("_engine", "source")
+    Raises:
+        InvalidPatternError: Rust refuses the pattern.
+
+    Burn: regex::Regex
+    Clauses: GRP-8, GRP-9.
+    """
+
+    __slots__ = ("_engine", "_program", "source")
 
     source: str
+    _program: Program
     _engine: Any
 
     def __init__(self, source: str) -> None:
-        import re2
-
-        options = re2.Options()
-        options.log_errors = False
-        try:
-            self._engine = re2.compile(source.encode(), options)
-        except re2.error as error:
-            raise InvalidPatternError(
-                f"Invalid regex pattern: regex parse error:\n    {source}\nerror: {error}", clause="GRP-9"
-            ) from None
         self.source = source
+        self._program, self._engine = _compiled(source)
 
     def is_match(self, text: str) -> bool:
         """Whether the pattern is found anywhere in `text`."""
-        return self._engine.search(text.encode()) is not None
+        try:
+            ready = self._program.text(text)
+        except UnicodeEncodeError:
+            raise InvalidArgumentError(
+                f"a path is Unicode text, got a surrogate in {text!r}", clause="GRP-8"
+            ) from None
+        return self._engine.search(ready) is not None
 
     def __eq__(self, other: object) -> bool:
         return self.source == other.source if isinstance(other, Pattern) else NotImplemented
@@ -41,3 +56,38 @@ class Pattern:
 
     def __hash__(self) -> int:
         return hash(self.source)
+
+
+@lru_cache(maxsize=256)
+def _compiled(source: str) -> tuple[Program, Any]:
+    import re2
+
+    try:
+        source.encode()
+        tree = parse(source)
+        if size(tree) > SIZE_LIMIT:
+            raise _refused(f"Compiled regex exceeds size limit of {SIZE_LIMIT} bytes.")
+        program = Program(tree)
+    except UnicodeEncodeError:
+        raise _refused("a pattern is Unicode text, and this one holds a surrogate") from None
+    except PatternSyntaxError as fault:
+        raise _refused(fault.text(source)) from None
+    except TooManyPlaces:
+        raise _refused(
+            f"{source!r} asks for too many kinds of word and line boundary at once; Rust accepts it"
+        ) from None
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _RE2_MEMORY
+    try:
+        return program, re2.compile(program.source, options)
+    except re2.error as error:
+        raise _refused(f"{source!r} is too large for RE2, though Rust accepts it ({error})") from None
+
+
+def _refused(reason: str) -> InvalidPatternError:
+    return InvalidPatternError(
+        f"Invalid regex pattern: {reason}",
+        clause="GRP-9",
+        hint="the syntax is that of Rust's regex 1.13, not of Python's re",
+    )

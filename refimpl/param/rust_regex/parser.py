@@ -1,0 +1,289 @@
+"""Reading a pattern of Rust's `regex` into a tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..rust_regex import unicode_data
+from .char_set import CharSet
+from .character_class import SetRules, read_class
+from .cursor import WHITE_SPACE, Cursor
+from .escape import Assertion, Escape, Literal, PerlClass, UnicodeClass, read_escape
+from .flags import Flags, read_flags
+from .syntax import COUNT_UNCLOSED, GROUP_UNCLOSED, INVALID_UTF8, MISSING, PatternSyntaxError, Span
+from .tree import Capture, Chars, Choice, Look, Node, Place, Sequence, repeat
+
+#: How deep groups, repetitions, sequences, choices and brackets may stand in each other.
+NEST_LIMIT: Final = 250
+_U32_MAX: Final = (1 << 32) - 1
+_ANY: Final = CharSet(((0, 0x10FFFF),))
+
+
+@dataclass(slots=True)
+class _Item:
+    """A node, how deep it nests, and whether it is only a switch of flags."""
+
+    node: Node
+    depth: int = 0
+    is_flags: bool = False
+
+
+@dataclass(slots=True)
+class _Group:
+    """A parenthesis not closed yet: its branches, the items of the last one, and how reading went before."""
+
+    span: Span
+    captures: bool
+    flags_before: Flags
+    branches: list[_Item] = field(default_factory=list)
+    items: list[_Item] = field(default_factory=list)
+
+    def end_branch(self) -> None:
+        """What was read since the last `|` is a branch."""
+        self.branches.append(_joined(self.items))
+        self.items = []
+
+    def whole(self) -> _Item:
+        """The branches read."""
+        self.end_branch()
+        if len(self.branches) == 1:
+            return self.branches[0]
+        return _Item(
+            Choice(tuple(branch.node for branch in self.branches)),
+            1 + max(branch.depth for branch in self.branches),
+        )
+
+
+def _joined(items: list[_Item]) -> _Item:
+    if len(items) == 1:
+        return _Item(items[0].node, items[0].depth)
+    return _Item(
+        Sequence(tuple(item.node for item in items)),
+        1 + max(item.depth for item in items) if items else 0,
+    )
+
+
+def parse(pattern: str) -> Node:
+    """The tree of `pattern`.
+
+    Raises:
+        PatternSyntaxError: Rust refuses the pattern.
+    """
+    return _Parser(pattern).parse()
+
+
+class _Parser:
+    def __init__(self, pattern: str) -> None:
+        self.cursor = Cursor(pattern)
+        self.rules = SetRules()
+        self.names: dict[str, Span] = {}
+        self.open = [_Group((0, 0), False, Flags())]
+
+    def parse(self) -> Node:
+        cursor = self.cursor
+        while True:
+            cursor.space()
+            if cursor.ended:
+                break
+            char = cursor.char
+            items = self.open[-1].items
+            if char == "(":
+                self._open_group()
+            elif char == ")":
+                self._close_group()
+            elif char == "|":
+                self.open[-1].end_branch()
+                cursor.bump()
+            elif char == "[":
+                chars, depth = read_class(cursor, self.rules)
+                items.append(_Item(Chars(chars), depth))
+            elif char in ("?", "*", "+"):
+                self._repeat(items)
+            elif char == "{":
+                self._repeat_counted(items)
+            elif char == "\\":
+                items.append(_Item(self._escaped(read_escape(cursor))))
+            else:
+                items.append(_Item(self._plain(char)))
+                cursor.bump()
+        if len(self.open) > 1:
+            raise PatternSyntaxError(GROUP_UNCLOSED, self.open[-1].span)
+        whole = self.open[0].whole()
+        if whole.depth > NEST_LIMIT:
+            raise PatternSyntaxError(
+                f"exceed the maximum number of nested parentheses/brackets ({NEST_LIMIT})",
+                (0, len(cursor.pattern)),
+            )
+        if self.rules.fault is not None:
+            raise self.rules.fault
+        return whole.node
+
+    def _set_flags(self, flags: Flags) -> None:
+        self.rules.flags = flags
+        self.cursor.verbose = flags.ignore_whitespace
+
+    def _plain(self, char: str) -> Node:
+        """The node of a character without a backslash."""
+        flags = self.rules.flags
+        if char == ".":
+            return self._dot()
+        if char == "^":
+            lines = Place.CRLF_START if flags.crlf else Place.LINE_START
+            return Look(lines if flags.multi_line else Place.START)
+        if char == "$":
+            lines = Place.CRLF_END if flags.crlf else Place.LINE_END
+            return Look(lines if flags.multi_line else Place.END)
+        return self._literal(Literal(char, self.cursor.this))
+
+    def _dot(self) -> Node:
+        flags = self.rules.flags
+        if not flags.unicode:
+            return Chars(self.rules.refuse(INVALID_UTF8, self.cursor.this))
+        if flags.dot_matches_new_line:
+            return Chars(_ANY)
+        ends = CharSet.of([(10, 10), (13, 13)] if flags.crlf else [(10, 10)])
+        return Chars(ends.complement())
+
+    def _literal(self, literal: Literal) -> Node:
+        char = ord(literal.char)
+        if not self.rules.flags.unicode and literal.is_byte and char > 127:
+            return Chars(self.rules.refuse(INVALID_UTF8, literal.span))
+        return Chars(self.rules.fold(CharSet(((char, char),))))
+
+    def _escaped(self, escape: Escape) -> Node:
+        match escape:
+            case Literal():
+                return self._literal(escape)
+            case PerlClass():
+                return Chars(self.rules.perl(escape))
+            case UnicodeClass():
+                return Chars(self.rules.unicode(escape))
+            case Assertion(place):
+                is_word = "WORD" in place.name
+                return Look(
+                    place if self.rules.flags.unicode or not is_word else Place[f"ASCII_{place.name}"]
+                )
+
+    def _open_group(self) -> None:
+        cursor = self.cursor
+        span = cursor.this
+        before = self.rules.flags
+        cursor.bump()
+        cursor.space()
+        inner = cursor.here
+        if any(map(cursor.bump_if, ("?=", "?!", "?<=", "?<!"))):
+            raise PatternSyntaxError(
+                "look-around, including look-ahead and look-behind, is not supported", (span[0], cursor.at)
+            )
+        if cursor.bump_if("?P<") or cursor.bump_if("?<"):
+            self._capture_name()
+            self.open.append(_Group(span, True, before))
+        elif cursor.bump_if("?"):
+            if cursor.ended:
+                raise PatternSyntaxError(GROUP_UNCLOSED, span)
+            flags, any_flag = read_flags(cursor, before)
+            ends = cursor.char == ")"
+            cursor.bump()
+            if not ends:
+                self.open.append(_Group(span, False, before))
+            elif any_flag:
+                self.open[-1].items.append(_Item(Sequence(()), is_flags=True))
+            else:
+                raise PatternSyntaxError(MISSING, inner)
+            self._set_flags(flags)
+        else:
+            self.open.append(_Group(span, True, before))
+
+    def _close_group(self) -> None:
+        if len(self.open) == 1:
+            raise PatternSyntaxError("unopened group", self.cursor.this)
+        group = self.open.pop()
+        whole = group.whole()
+        self.cursor.bump()
+        self._set_flags(group.flags_before)
+        node = Capture(whole.node) if group.captures else whole.node
+        self.open[-1].items.append(_Item(node, whole.depth + 1))
+
+    def _capture_name(self) -> None:
+        cursor = self.cursor
+        start = cursor.at
+        while not cursor.ended and cursor.char != ">":
+            if not _names_capture(cursor.char, cursor.at == start):
+                raise PatternSyntaxError("invalid capture group character", cursor.this)
+            cursor.bump()
+        if cursor.ended:
+            raise PatternSyntaxError("unclosed capture group name", cursor.here)
+        span = start, cursor.at
+        name = cursor.pattern[start : cursor.at]
+        cursor.bump()
+        if not name:
+            raise PatternSyntaxError("empty capture group name", span)
+        if name in self.names:
+            raise PatternSyntaxError("duplicate capture group name", span, self.names[name])
+        self.names[name] = span
+
+    def _repeat(self, items: list[_Item]) -> None:
+        least, most = {"?": (0, 1), "*": (0, None), "+": (1, None)}[self.cursor.char]
+        item = self._repeated(items)
+        if self.cursor.bump() and self.cursor.char == "?":
+            self.cursor.bump()
+        items.append(_Item(repeat(item.node, least, most), item.depth + 1))
+
+    def _repeated(self, items: list[_Item]) -> _Item:
+        """The item that the operator at the cursor repeats."""
+        if not items or items[-1].is_flags:
+            raise PatternSyntaxError(MISSING, self.cursor.here)
+        return items.pop()
+
+    def _repeat_counted(self, items: list[_Item]) -> None:
+        cursor = self.cursor
+        start = cursor.at
+        item = self._repeated(items)
+        least = self._count(start)
+        most: int | None = least
+        if cursor.char == ",":
+            most = None if cursor.peek_space() == "}" else self._count(start)
+            if most is None:
+                cursor.bump_and_space()
+        if cursor.char != "}":
+            raise PatternSyntaxError(COUNT_UNCLOSED, (start, cursor.at))
+        if cursor.bump_and_space() and cursor.char == "?":
+            cursor.bump()
+        if most is not None and least > most:
+            reason = "invalid repetition count range, the start must be <= the end"
+            raise PatternSyntaxError(reason, (start, cursor.at))
+        items.append(_Item(repeat(item.node, least, most), item.depth + 1))
+
+    def _count(self, start: int) -> int:
+        """The number after the character at the cursor, blanks around it."""
+        cursor = self.cursor
+        cursor.bump_and_space()
+        while cursor.char and cursor.char in WHITE_SPACE:
+            cursor.bump()
+        first = cursor.at
+        digits = ""
+        while cursor.char and cursor.char in "0123456789":
+            digits += cursor.char
+            cursor.bump_and_space()
+        span = first, cursor.at
+        while cursor.char and cursor.char in WHITE_SPACE:
+            cursor.bump_and_space()
+        if cursor.ended:
+            raise PatternSyntaxError(COUNT_UNCLOSED, (start, cursor.at))
+        if not digits:
+            raise PatternSyntaxError("repetition quantifier expects a valid decimal", span)
+        if len(digits.lstrip("0")) > 10 or int(digits) > _U32_MAX:
+            raise PatternSyntaxError("decimal literal invalid", span)
+        return int(digits)
+
+
+def _names_capture(char: str, first: bool) -> bool:
+    if char == "_" or _is(char, "alphabetic"):
+        return True
+    return not first and (char in ".[]" or _is(char, "n"))
+
+
+def _is(char: str, name: str) -> bool:
+    chars = unicode_data.named(name)
+    return chars is not None and ord(char) in chars
