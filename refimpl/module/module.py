@@ -161,7 +161,7 @@ class Module(ModuleTrait):
 
     def _again(self, values: dict[str, Any]) -> Self:
         made = object.__new__(type(self))
-        made.__dict__.update(values)
+        object.__setattr__(made, "__dict__", values)
         return made
 
     def collect_devices(self, devices: Devices) -> Devices:

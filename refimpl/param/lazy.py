@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from ..errors import LazyInitError, MovedError
 from ..tensor.device import Device
@@ -13,6 +13,8 @@ from .flag import Flag
 from .value import KIND_OF, ParameterValue
 
 T = TypeVar("T", bound=ParameterValue)
+V = TypeVar("V", bound=ParameterValue)
+_new: Final = object.__new__
 
 #: Makes the value, given the device and whether it requires a gradient there.
 InitFn = Callable[[Device, bool], T]
@@ -54,19 +56,19 @@ class LazyCell(Generic[T]):
     _moved_by: str | None
     _lock: threading.RLock | None
 
-    @classmethod
-    def initialized(cls, value: T) -> LazyCell[T]:
+    @staticmethod
+    def initialized(value: V) -> LazyCell[V]:
         """A cell that holds its value already."""
-        cell = object.__new__(cls)
+        cell: LazyCell[V] = _new(LazyCell)
         cell.kind = KIND_OF[type(value)]
         cell.value = value
         cell.is_shared = False
         return cell
 
-    @classmethod
-    def uninitialized(cls, kind: type[T], pending: Uninitialized[T]) -> LazyCell[T]:
+    @staticmethod
+    def uninitialized(kind: type[V], pending: Uninitialized[V]) -> LazyCell[V]:
         """A cell that makes a value of `kind` at its first reading."""
-        cell = object.__new__(cls)
+        cell: LazyCell[V] = _new(LazyCell)
         cell.kind = kind
         cell.value = None
         cell.is_shared = False

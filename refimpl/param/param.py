@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any, Generic, Self, TypeVar, cast, overload
+from typing import Any, Final, Generic, Self, TypeVar, cast, overload
 
 from ..errors import ArgumentTypeError
 from ..tensor.device import Device
@@ -20,6 +21,7 @@ from .value import KIND_OF, ParameterValue, is_active, load_to_device, set_requi
 T = TypeVar("T", bound=ParameterValue)
 V = TypeVar("V", bound=ParameterValue)
 R = TypeVar("R", bound=Reparameterization)
+_new: Final = object.__new__
 
 
 class Param(ModuleNode, Generic[T]):
@@ -59,7 +61,7 @@ class Param(ModuleNode, Generic[T]):
         is_active: bool,
         reparameterization: Reparameterization | None = None,
     ) -> Param[V]:
-        made: Param[V] = object.__new__(Param)
+        made: Param[V] = _new(Param)
         made._id = id
         made._cell = cell
         made._mapper = mapper
@@ -222,7 +224,8 @@ class Param(ModuleNode, Generic[T]):
         attached = self._reparameterization
         if attached is None:
             return value
-        return cast(T, attached.apply(cast(Tensor, value)))
+        effective: Any = attached.apply(cast(Tensor, value))
+        return effective  # type: ignore[no-any-return]
 
     def into_value(self) -> T:
         """The stored value; an attached reparameterization is left behind (PAR-36)."""
@@ -359,7 +362,7 @@ class Param(ModuleNode, Generic[T]):
         return cast(Self, Param._make(self._id, cell, self._mapper, self._is_active))
 
     def set_require_grad(self, require_grad: bool) -> Self:
-        """The parameter with the gradient setting, which it remembers; on a plain device it waits for `train`.
+        """The parameter with the gradient setting, which it remembers; a plain device waits for `train`.
 
         A parameter not initialised yet stays so; if a clone shares its state, the clone initialises with the
         setting too. One that is initialised drops its reparameterization: the module's method keeps it.
@@ -469,16 +472,16 @@ class Param(ModuleNode, Generic[T]):
     def visit(self, visitor: ModuleVisitor) -> None:
         """One event for the base, then the attached state below its name (MOD-8, REP-8)."""
         attached = self._reparameterization
-        shown = self if attached is None else self.without_reparameterization()
+        shown: Any = self if attached is None else self.without_reparameterization()
         kind = self._cell.kind
         if kind is Tensor:
-            visitor.visit_float(cast(Param[Tensor], shown))
+            visitor.visit_float(shown)
         elif kind is IntTensor:
-            visitor.visit_int(cast(Param[IntTensor], shown))
+            visitor.visit_int(shown)
         elif kind is BoolTensor:
-            visitor.visit_bool(cast(Param[BoolTensor], shown))
+            visitor.visit_bool(shown)
         else:
-            visitor.visit_flag(cast(Param[Flag], shown))
+            visitor.visit_flag(shown)
         if attached is not None:
             visitor.enter_module(attached.NAME, "Reparameterization")
             attached.visit(visitor)
@@ -513,6 +516,12 @@ class Param(ModuleNode, Generic[T]):
         if base is shown and mapped is attached:
             return self
         return base._attach(mapped)
+
+    def num_params(self) -> int:
+        """The elements of a float parameter as it is declared, and those of what is attached (MOD-35, MOD-36)."""
+        if self._reparameterization is not None:
+            return super().num_params()
+        return math.prod(self.lazy_shape()) if self._cell.kind is Tensor else 0
 
     def collect_devices(self, devices: tuple[Device, ...]) -> tuple[Device, ...]:
         """The base's device, then those of what is attached (MOD-42, FLG-8)."""
@@ -614,14 +623,14 @@ class Param(ModuleNode, Generic[T]):
         mapper: ParamMapper[T] | None = None,
         is_active: bool | None = None,
     ) -> Self:
-        made = Param._make(
+        made: Any = Param._make(
             self._id if id is None else id,
             cell,
             self._mapper if mapper is None else mapper,
             self._is_active if is_active is None else is_active,
             self._reparameterization,
         )
-        return cast(Self, made)
+        return made  # type: ignore[no-any-return]
 
     def _attach(self, reparameterization: Reparameterization | None) -> Self:
         """The parameter with exactly `reparameterization` attached."""

@@ -41,7 +41,8 @@ def set_require_grad(value: T, require_grad: bool) -> T:
     """
     if not isinstance(value, Tensor) or (require_grad and not value.is_autodiff):
         return value
-    return cast(T, value.set_require_grad(require_grad))
+    changed: Any = value.set_require_grad(require_grad)
+    return changed  # type: ignore[no-any-return]  # the same kind
 
 
 def load_to_device(value: T, device: Device) -> T:

@@ -19,6 +19,7 @@ from .tree import Capture, Chars, Choice, Look, Node, Place, Repeat, Sequence, l
 #: RE2 counts repetitions up to this, those within others multiplied.
 _MOST_REPEATS: Final = 1000
 _MARKS: Final = 0xD800
+_SURROGATES: Final = CharSet(((0xD800, 0xDFFF),))
 _ANY_MARK: Final = r"[\x{D800}-\x{DFFF}]*"
 #: As many kinds of place as bits of the 2048 surrogates.
 _MOST_KINDS: Final = 11
@@ -79,7 +80,7 @@ class _Emitter:
     def emit(self, node: Node) -> tuple[str, int]:
         match node:
             case Chars(chars):
-                return (_ANY_MARK if self._kinds else "") + _ranges(chars), 1
+                return (_ANY_MARK if self._kinds else "") + _ranges(chars - _SURROGATES), 1
             case Look(place):
                 return self._look(place), 1
             case Sequence(items):
@@ -90,6 +91,8 @@ class _Emitter:
                 return f"(?:{'|'.join(text for text, _ in parts)})", max(n for _, n in parts)
             case Capture(item):
                 return self.emit(item)
+            case Repeat(_, _, 0):
+                return "", 1
             case Repeat(item, least, most):
                 return _repeated(self.emit(item), least, most)
 
