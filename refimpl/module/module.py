@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import sys
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Final, Self, TypeVar, dataclass_transform, get_args, get_origin, get_type_hints
 
 from ..errors import ModuleDefinitionError
 from ..param.traversal import ModuleMapper, ModuleVisitor
@@ -47,13 +47,12 @@ class Module(ModuleTrait):
     _table: ClassVar[tuple[tuple[str, str, str, Form], ...]] = ()
     _scope: ClassVar[Mapping[str, Any]] = {}
 
-    def __init_subclass__(cls, _depth: int = 1, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
         _refuse_names(cls)
         cls._fields, cls._table = None, ()
-        frame = sys._getframe(_depth)
-        cls._scope = {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
+        cls._scope = _defining_locals()
         _wrap_init(cls)
         try:
             cls._resolve()
@@ -280,6 +279,18 @@ def complete(module: Module) -> None:
     for f in cls._module_fields():
         f.check(cls.__name__, module.__dict__[f.name])
     module.visit(ShareRepeats())
+
+
+def _defining_locals() -> dict[str, Any]:
+    """The local names of the function that a class is defined in; none at the top of a file."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__") in _MACHINERY:
+        frame = frame.f_back
+    return {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
+
+
+#: Where the frames between a class statement and this file come from.
+_MACHINERY: Final = ("abc", "types", __name__, __name__.replace("module.module", "module.variants"))
 
 
 def _wrap_init(cls: type[Module]) -> None:

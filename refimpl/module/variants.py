@@ -34,7 +34,7 @@ class ModuleEnum(Module):
     _enum: ClassVar[type[ModuleEnum] | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(_depth=2, **kwargs)
+        super().__init_subclass__(**kwargs)
         fields = [declared.name for declared in dataclasses.fields(cls)]
         if ModuleEnum in cls.__bases__:
             if fields:
