@@ -61,7 +61,7 @@ _WRITTEN: Final = re.compile(
     re.DOTALL,
 )
 #: Two offsets of 32 bits, which most are.
-_PAIR: Final = struct.Struct(">BIBI").pack
+_PAIR: Final = struct.Struct(">BIBI")
 #: Forms remembered at a time.
 _FORMS: Final = 4_096
 
@@ -106,7 +106,7 @@ def _encode_tensors(tensors: Mapping[str, Descriptor]) -> Iterable[bytes]:
         raw = name.encode()
         parts += (head(TEXT, len(raw)), raw, form)
         if start >= 1 << 16 and end < 1 << 32:
-            parts.append(_PAIR(0x1A, start, 0x1A, end))
+            parts.append(_PAIR.pack(0x1A, start, 0x1A, end))
         else:
             parts += (head(UINT, start), head(UINT, end))
         if param_id is not None:
@@ -186,6 +186,7 @@ class _Decoder:
         stream, tensors = self.stream, self.found.tensors
         data, size, written = stream.data, len(stream.data), _WRITTEN.match
         forms: dict[bytes, tuple[DType, tuple[int, ...], int]] = {}
+        new = tuple.__new__  # a third of the time of calling Descriptor
         end = 0
         for _ in stream.fields():
             # As it is written: a short ASCII name, then a descriptor of a form met before.
@@ -198,15 +199,18 @@ class _Decoder:
                 known = forms.get(form)
                 if known is not None and (number is None) == (form[0] == 0xA3):
                     dtype, shape, length = known
-                    start = low[0] if len(low) == 1 else int.from_bytes(low[1:], "big")
-                    stop = high[0] if len(high) == 1 else int.from_bytes(high[1:], "big")
+                    if len(low) == len(high) == 5:
+                        _, start, _, stop = _PAIR.unpack(low + high)
+                    else:
+                        start = low[0] if len(low) == 1 else int.from_bytes(low[1:], "big")
+                        stop = high[0] if len(high) == 1 else int.from_bytes(high[1:], "big")
                     raw = data[at if first < 0x78 else at + 1 : until]
                     if stop - start == length and raw.isascii() and len(tensors) < MAX_TENSOR_COUNT:
                         if number is not None:
                             number = number[0] if len(number) == 1 else int.from_bytes(number[1:], "big")
                         if stop > end:
                             end = stop
-                        tensors[raw.decode()] = Descriptor(dtype, shape, start, stop, number)
+                        tensors[raw.decode()] = new(Descriptor, (dtype, shape, start, stop, number))
                         stream.pos = match.end()
                         continue
             # In any form that CBOR allows.

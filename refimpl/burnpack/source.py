@@ -8,6 +8,7 @@ import threading
 from typing import Final, Protocol
 
 from ..errors import ArgumentTypeError, ResourceError
+from ..tensor.data import fresh_memory
 from .paths import shown_path
 from .refusal import cause, io, shown
 
@@ -134,8 +135,11 @@ class FileSource:
         if fd < 0:
             raise closed(self.path, tensor)
         try:
-            first = self._pread(fd, length, start)
-            data = first if len(first) == length else self._read_on(fd, first, start, length, tensor)
+            data: bytes | memoryview
+            if length <= _BLOCK and len(data := self._pread(fd, length, start)) == length:
+                pass
+            else:
+                data = self._fill(fd, start, length, tensor)
             now = os.fstat(fd)
         except OSError as error:
             raise self._failed(error, tensor) from error
@@ -156,18 +160,21 @@ class FileSource:
             raise self._failed(error, None) from error
         return data
 
-    def _read_on(self, fd: int, data: bytes, start: int, length: int, tensor: str | None) -> memoryview:
-        """The rest of a read that the system cut short; the end of the file is an error."""
-        whole = bytearray(length)
-        whole[: len(data)] = data
-        done = len(data)
+    def _fill(self, fd: int, start: int, length: int, tensor: str | None) -> memoryview:
+        """Fresh memory, filled in as many calls as the system takes; the end of the file is an error."""
+        whole = fresh_memory(length)
+        done = 0
         while done < length:
-            more = self._pread(fd, min(length - done, 1 << 26), start + done)
-            if not more:
+            if hasattr(os, "preadv"):
+                count = os.preadv(fd, [whole[done:]], start + done)
+            else:
+                some = self._pread(fd, min(length - done, 1 << 24), start + done)
+                count = len(some)
+                whole[done : done + count] = some
+            if not count:
                 raise self._was_changed(tensor)
-            whole[done : done + len(more)] = more
-            done += len(more)
-        return memoryview(whole).toreadonly()
+            done += count
+        return whole.toreadonly()
 
     def _pread(self, fd: int, length: int, start: int) -> bytes:
         if hasattr(os, "pread"):

@@ -125,6 +125,11 @@ class TensorData:
         return f"TensorData({self.dtype}, {list(self.shape)}, {self.nbytes} bytes)"
 
 
+def fresh_memory(nbytes: int) -> memoryview:
+    """Writable bytes with nothing in them yet, in large pages where NumPy asks the system for those."""
+    return np.empty(nbytes, _BYTE).data
+
+
 def _shape(shape: Sequence[int]) -> tuple[int, ...]:
     dims = tuple(map(int, shape))
     if dims and min(dims) < 0:
