@@ -28,6 +28,12 @@ class _Item:
     depth: int = 0
     is_flags: bool = False
 
+    def __post_init__(self) -> None:
+        if self.depth > NEST_LIMIT:
+            raise PatternSyntaxError(
+                f"exceed the maximum number of nested parentheses/brackets ({NEST_LIMIT})"
+            )
+
 
 @dataclass(slots=True)
 class _Group:
@@ -110,11 +116,6 @@ class _Parser:
         if len(self.open) > 1:
             raise PatternSyntaxError(GROUP_UNCLOSED, self.open[-1].span)
         whole = self.open[0].whole()
-        if whole.depth > NEST_LIMIT:
-            raise PatternSyntaxError(
-                f"exceed the maximum number of nested parentheses/brackets ({NEST_LIMIT})",
-                (0, len(cursor.pattern)),
-            )
         if self.rules.fault is not None:
             raise self.rules.fault
         return whole.node

@@ -8,13 +8,11 @@ at the end stands a mark of the places that hold there. Marks are surrogates, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Final
 
-from . import unicode_data
-from .char_set import ASCII_CLASSES, EMPTY, CharSet
-from .tree import Capture, Chars, Choice, Look, Node, Place, Repeat, Sequence, looks
+from .char_set import CharSet
+from .places import holds, longest_run, places
+from .tree import Capture, Chars, Choice, Look, Node, Place, Repeat, Sequence
 
 #: RE2 counts repetitions up to this, those within others multiplied.
 _MOST_REPEATS: Final = 1000
@@ -44,13 +42,12 @@ class Program:
     __slots__ = ("_copies", "_kinds", "source")
 
     def __init__(self, tree: Node) -> None:
-        asked = looks(tree)
-        kinds = list(dict.fromkeys(asked))
+        kinds, run = list(places(tree)), longest_run(tree)
         marked = any(place not in _PLAIN for place in kinds)
-        if marked and (len(kinds) > _MOST_KINDS or len(asked) > _MOST_MARKS):
+        if marked and (len(kinds) > _MOST_KINDS or run > _MOST_MARKS):
             raise TooManyPlaces
         self._kinds = kinds if marked else []
-        self._copies = len(asked)
+        self._copies = run
         self.source = _Emitter(self._kinds).emit(tree)[0].encode()
 
     def text(self, text: str) -> bytes:
@@ -67,7 +64,7 @@ class Program:
 
     def _mark(self, text: str, at: int) -> str:
         before, after = text[at - 1 : at] if at else "", text[at : at + 1]
-        holding = sum(_HOLDS[place](before, after) << bit for bit, place in enumerate(self._kinds))
+        holding = sum(holds(place, before, after) << bit for bit, place in enumerate(self._kinds))
         return chr(_MARKS + holding)
 
 
@@ -113,11 +110,12 @@ def _ranges(chars: CharSet) -> str:
 
 
 def _repeated(item: tuple[str, int], least: int, most: int | None) -> tuple[str, int]:
+    """`item` repeated, and as seldom as can be: that is found soonest, and found is all that is asked."""
     text, inner = f"(?:{item[0]})", item[1]
     must, must_count = _times(text, inner, least, "{%d}")
     if most is None:
-        return f"(?:{must}{text}*)", max(must_count, inner)
-    may, may_count = _times(text, inner, most - least, "{0,%d}")
+        return f"(?:{must}{text}*?)", max(must_count, inner)
+    may, may_count = _times(text, inner, most - least, "{0,%d}?")
     return f"(?:{must}{may})", max(must_count, may_count)
 
 
@@ -129,35 +127,3 @@ def _times(text: str, inner: int, count: int, form: str) -> tuple[str, int]:
     pieces, rest = divmod(count, most)
     made = (text + form % most) * pieces + (text + form % rest if rest else "")
     return made, inner * min(count, most)
-
-
-def _in_class(name: str, char: str) -> bool:
-    return bool(char) and ord(char) in (unicode_data.named(name) or EMPTY)
-
-
-def _in_ascii_word(char: str) -> bool:
-    return bool(char) and ord(char) in ASCII_CLASSES["word"]
-
-
-def _word_places(prefix: str, is_word: Callable[[str], bool]) -> dict[Place, Callable[[str, str], bool]]:
-    return {
-        Place[f"{prefix}WORD"]: lambda before, after: is_word(before) != is_word(after),
-        Place[f"{prefix}NOT_WORD"]: lambda before, after: is_word(before) == is_word(after),
-        Place[f"{prefix}WORD_START"]: lambda before, after: not is_word(before) and is_word(after),
-        Place[f"{prefix}WORD_END"]: lambda before, after: is_word(before) and not is_word(after),
-        Place[f"{prefix}WORD_START_HALF"]: lambda before, _: not is_word(before),
-        Place[f"{prefix}WORD_END_HALF"]: lambda _, after: not is_word(after),
-    }
-
-
-#: Whether a place holds between two characters, or at an end, where one is missing.
-_HOLDS: Final[dict[Place, Callable[[str, str], bool]]] = {
-    Place.START: lambda before, _: not before,
-    Place.END: lambda _, after: not after,
-    Place.LINE_START: lambda before, _: before in ("", "\n"),
-    Place.LINE_END: lambda _, after: after in ("", "\n"),
-    Place.CRLF_START: lambda before, after: before in ("", "\n") or (before == "\r" and after != "\n"),
-    Place.CRLF_END: lambda before, after: after in ("", "\r") or (after == "\n" and before != "\r"),
-    **_word_places("", partial(_in_class, "W")),
-    **_word_places("ASCII_", _in_ascii_word),
-}

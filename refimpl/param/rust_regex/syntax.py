@@ -28,7 +28,7 @@ class PatternSyntaxError(Exception):
         """The message with the pattern and carets under the spans, as Rust prints it for one line."""
         shown = "\n".join(f"    {line}" for line in pattern.split("\n"))
         carets = ""
-        if "\n" not in pattern:
+        if self.spans and "\n" not in pattern:
             for start, end in sorted(self.spans):
                 carets += " " * (start - len(carets)) + "^" * max(end - start, 1)
             carets = f"    {carets}\n"

@@ -100,42 +100,31 @@ def _takes_none(node: Node) -> bool:
             return _takes_none(item)
 
 
-def looks(node: Node) -> list[Place]:
-    """The places of `node`, each as often as a way through it can ask for it without taking a character."""
-    match node:
-        case Chars():
-            return []
-        case Look(place):
-            return [place]
-        case Sequence(items) | Choice(items):
-            return [place for item in items for place in looks(item)]
-        case Repeat(item, least, most):
-            return looks(item) * (least + 1 if most is None else most)
-        case Capture(item):
-            return looks(item)
-
-
 def size(node: Node) -> int:
     """About how many bytes Rust's compiled program takes: what its size limit counts.
 
-    Exact for literals, repetitions and ASCII sets; within a fifth for other sets, whose UTF-8 automata Rust
-    shares.
+    Exact for literals, ASCII sets and repetitions of them; within a fifth for other sets and for choices,
+    of whose beginnings and ends Rust shares what it can.
     """
+    return 224 + _size(node)
+
+
+def _size(node: Node) -> int:
     match node:
         case Chars(chars):
             ranges = chars.ranges
             if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
-                return 32 * len(chr(ranges[0][0]).encode())
+                return 32 * len(chr(ranges[0][0]).encode("utf-8", "surrogatepass"))
             return 64 + sum(8 if high < 128 else 960 if high - low > 0xFFFF else 68 for low, high in ranges)
         case Look():
             return 32
         case Sequence(items):
-            return sum(map(size, items))
+            return sum(map(_size, items))
         case Choice(items):
-            return 64 + sum(8 + size(item) for item in items)
+            return 64 + sum(8 + _size(item) for item in items)
         case Repeat(item, least, most):
             if most is None:
-                return size(item) * max(least, 1) + (0 if least else 72)
-            return size(item) * most + 40 * (most - least) + (32 if most > least else 0)
+                return _size(item) * least + 32 if least else _size(item) + 72
+            return _size(item) * most + 40 * (most - least) + (32 if most > least else 0)
         case Capture(item):
-            return 64 + size(item)
+            return 64 + _size(item)
