@@ -10,21 +10,22 @@ from ..errors import ArgumentTypeError
 EXTENSION: Final = "bpk"
 _SEPARATORS: Final = os.sep + (os.altsep or "")
 
-PathLike = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+PathLike = str | os.PathLike[str] | os.PathLike[bytes]
 
 
 def path_text(path: PathLike) -> str:
-    """The path as text; bytes that are no UTF-8 become surrogates, as everywhere in Python.
+    """The path as text; what is no UTF-8 in it becomes surrogates, as everywhere in Python.
 
     Raises:
-        ArgumentTypeError: `path` is no path.
+        ArgumentTypeError: `path` is no path. Plain bytes are none: they are the contents of a container.
     """
-    try:
+    if isinstance(path, (str, os.PathLike)):
         return os.fsdecode(path)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"a path is text or bytes, got {type(path).__name__}", clause="BPK-28"
-        ) from None
+    raise ArgumentTypeError(
+        f"a path is text or a path object, got {type(path).__name__}",
+        clause="BPK-28",
+        hint="open_burnpack(data) and ModuleRecord.from_bytes(data) read bytes",
+    )
 
 
 def shown_path(path: str) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from typing import Final
 
 from ..errors import BurnpackError
+from ..rust_text import debug_str
 
 #: Longer names are cut in messages.
 _SHOWN: Final = 1_000
-_SHORT_ESCAPES: Final = {"\0": "\\0", "\t": "\\t", "\r": "\\r", "\n": "\\n", '"': '\\"', "\\": "\\\\"}
 
 
 def invalid_header(path: str | None = None) -> BurnpackError:
@@ -96,20 +95,5 @@ def shown(name: str) -> str:
     return name if len(name) <= _SHOWN else name[:_SHOWN] + "..."
 
 
-def debug(text: str) -> str:
-    """`text` as Rust's `Debug` writes a string."""
-    if text.isascii() and text.isprintable():
-        return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return '"' + "".join(_debug_char(c) for c in text) + '"'
-
-
-def _debug_char(c: str) -> str:
-    if c in _SHORT_ESCAPES:
-        return _SHORT_ESCAPES[c]
-    if not c.isprintable() or unicodedata.category(c) in ("Mn", "Me"):
-        return f"\\u{{{ord(c):x}}}"
-    return c
-
-
 def _escaped(c: str) -> str:
-    return _SHORT_ESCAPES.get(c, f"\\u{{{ord(c):x}}}")
+    return debug_str(c)[1:-1]

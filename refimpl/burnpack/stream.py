@@ -10,10 +10,10 @@ import math
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from typing import Final, NoReturn
 
 from ..errors import BurnpackError
+from ..rust_text import debug_str, display_float
 from .cbor import (
     ARRAY,
     BREAK,
@@ -32,7 +32,7 @@ from .cbor import (
     head,
 )
 from .limits import MAX_CBOR_RECURSION_DEPTH
-from .refusal import debug, deserialization
+from .refusal import deserialization
 
 _U64: Final = (1 << 64) - 1
 _I64: Final = (1 << 63) - 1
@@ -393,7 +393,8 @@ class Stream:
         if major == OTHER and 25 <= minor <= 27:
             bits = float_bits(self.data[self.pos - (1 << minor - 24) : self.pos])
             (number,) = struct.unpack(">d", bits.to_bytes(8, "big"))
-            return f"floating point `{_float_text(number)}`"
+            shown = display_float(number)
+            return f"floating point `{shown if '.' in shown or not math.isfinite(number) else shown + '.0'}`"
         if major == OTHER:
             if first == BREAK:
                 return "break"
@@ -404,7 +405,7 @@ class Stream:
 
 def semantic(detail: str) -> BurnpackError:
     """Well-formed CBOR that is not what the place wants."""
-    return deserialization(f"Semantic(None, {debug(detail)})")
+    return deserialization(f"Semantic(None, {debug_str(detail)})")
 
 
 def end_of_data() -> BurnpackError:
@@ -446,10 +447,3 @@ def _one_of(names: Sequence[str]) -> str:
     if len(quoted) <= 2:
         return " or ".join(quoted)
     return f"one of {', '.join(quoted)}"
-
-
-def _float_text(number: float) -> str:
-    if not math.isfinite(number):
-        return {"nan": "NaN"}.get(str(number), str(number))
-    text = format(Decimal(repr(number)), "f")
-    return text if "." in text else f"{text}.0"

@@ -1,42 +1,47 @@
-"""From a module to the entries of its record."""
+"""Taking a record of a module."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
 
 from ..param.group import ParamGroup
 from ..param.param import Param
 from ..param.param_id import ParamId
 from ..param.traversal import PathVisitor
 from ..tensor.data import TensorData
-
-
-class RecordEntry(NamedTuple):
-    """One parameter of a record: where it stands, who it is, what it holds."""
-
-    path: str
-    param_id: ParamId
-    data: TensorData
+from ..tensor.tensor import BoolTensor, IntTensor, Tensor
+from .entry import RecordEntry
 
 
 class Collector(PathVisitor):
-    """Takes the stored form of every float, int and bool parameter, in traversal order.
+    """Takes the save form of every float, int and bool parameter that the group matches, in order.
 
-    A group is asked before a parameter is read, so that no other is initialised.
+    A parameter outside the group is not read, so a lazy one stays lazy.
 
     Burn: burn_core::store::Collector
-    Clauses: REC-2, REC-3, REC-4, REC-5, REC-6.
+    Clauses: REC-2, REC-3, REC-4, REC-5, REC-6, REC-8.
     """
+
+    __slots__ = ("_group", "entries")
 
     def __init__(self, group: ParamGroup | None) -> None:
         super().__init__()
         self._group = group
         self.entries: list[RecordEntry] = []
 
-    def visit_float(self, param: Param[Any]) -> None:
-        """Record `param`, unless the group leaves it out."""
-        path = self.path
-        if self._group is None or self._group.matches(param.id, path):
-            self.entries.append(RecordEntry(path, param.id, param.transform_for_save().base().to_data()))
+    def visit_float(self, param: Param[Tensor]) -> None:
+        """Take a float parameter, a running state's committed value among them."""
+        self._take(param.id, lambda: param.transform_for_save().val().to_data())
 
-    visit_int = visit_bool = visit_float
+    def visit_int(self, param: Param[IntTensor]) -> None:
+        """Take an int parameter."""
+        self._take(param.id, lambda: param.transform_for_save().val().to_data())
+
+    def visit_bool(self, param: Param[BoolTensor]) -> None:
+        """Take a bool parameter."""
+        self._take(param.id, lambda: param.transform_for_save().val().to_data())
+
+    def _take(self, id: ParamId, data: Callable[[], TensorData]) -> None:
+        path = self.path
+        if self._group is None or self._group.matches(id, path):
+            self.entries.append(RecordEntry(path, id, data()))

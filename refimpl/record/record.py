@@ -1,16 +1,15 @@
-"""What a module saves and loads: its parameters by path, and how strictly they must fit."""
+"""A module's parameters as one value, which files hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from os import PathLike
+from collections.abc import Iterable
+from functools import partial
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from ..burnpack.api import burnpack_bytes, open_burnpack, write_burnpack
 from ..burnpack.layout import byte_length
+from ..burnpack.paths import PathLike, path_text
 from ..burnpack.reader import Entry, Pack
 from ..errors import ArgumentTypeError, BurnpackError, PanicError, RecordIoError, RecordValidationError
 from ..param.group import ParamGroup
@@ -18,98 +17,219 @@ from ..param.param_id import ParamId
 from ..param.traversal import ModuleNode
 from ..rust_text import debug_bool, debug_strs
 from ..tensor.data import TensorData
-from .applying import Applier
-from .collecting import Collector, RecordEntry
+from .applying import RecordMapper, io_error
+from .collecting import Collector
+from .entry import RecordEntry
 from .policy import DTypePolicy
 
 M = TypeVar("M", bound=ModuleNode)
 
+#: How many times its own size a container may unfold to when its entries overlap.
+_UNFOLDING: Final = 4
 
-@dataclass(frozen=True, eq=False, repr=False)
+
 class ModuleRecord:
-    """An ordered list of entries, and four options that say how it is applied.
+    """An ordered list of parameters by path, and four options that say how it is loaded.
 
-    The options are never saved. A record of a file keeps the file open and reads an entry when it is
-    asked for; `close` it, or use it in a `with`.
+    Taken from a module with `into_record`, or read with `load` and `from_bytes`. Records never change: an
+    option gives another record of the same entries. A record that was loaded keeps its file open, and reads
+    an entry when it is needed; it is a context manager.
 
     Burn: burn_core::store::ModuleRecord
-    Clauses: REC-1, REC-7, REC-14.
+    Clauses: REC-1.
     """
 
-    _entries: tuple[RecordEntry, ...] = ()
-    dtype_policy: DTypePolicy = DTypePolicy.FROM_RECORD
-    _allow_partial: bool = False
-    _allow_unused: bool = False
-    _validate: bool = True
-    _pack: Pack | None = field(default=None)
+    __slots__ = ("_allow_partial", "_allow_unused", "_dtype_policy", "_entries", "_pack", "_validate")
 
-    # --- Where a record comes from -----------------------------------------------------------------------
+    _entries: tuple[RecordEntry, ...]
+    _pack: Pack | None
+    _dtype_policy: DTypePolicy
+    _allow_partial: bool
+    _allow_unused: bool
+    _validate: bool
+
+    def __init__(self) -> None:
+        raise ArgumentTypeError(
+            "a ModuleRecord is not made by calling the class",
+            clause="REC-1",
+            hint="use module.into_record(), ModuleRecord.load(path) or ModuleRecord.from_bytes(data)",
+        )
 
     @classmethod
-    def collect(cls, node: ModuleNode, group: ParamGroup | None = None) -> Self:
-        """The record of the parameters of `node`, or of those that `group` selects; initialises them.
+    def _make(cls, entries: Iterable[RecordEntry], pack: Pack | None = None) -> Self:
+        made = object.__new__(cls)
+        made._entries, made._pack = tuple(entries), pack
+        made._dtype_policy = DTypePolicy.FROM_RECORD
+        made._allow_partial = made._allow_unused = False
+        made._validate = True
+        return made
+
+    def _with(self, name: str, value: object) -> Self:
+        made = object.__new__(type(self))
+        for slot in ModuleRecord.__slots__:
+            setattr(made, slot, getattr(self, slot))
+        setattr(made, name, value)
+        return made
+
+    @classmethod
+    def collect(cls, module: ModuleNode, group: ParamGroup | None = None) -> Self:
+        """The record of the parameters of `module`, or of those that `group` matches.
 
         Burn: ModuleRecord::from_module
-        Clauses: REC-2, REC-3, REC-4, REC-5, REC-6, REC-8.
+        Clauses: REC-2, REC-6.
         """
         collector = Collector(group)
-        node.visit(collector)
-        return cls(tuple(collector.entries))
+        module.visit(collector)
+        return cls._make(collector.entries)
 
-    @classmethod
-    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
-        """The record in the bytes of a burnpack container, its entries by ascending name.
+    # --- What it holds --------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def is_empty(self) -> bool:
+        """Whether there are no entries."""
+        return not self._entries
+
+    @property
+    def entries(self) -> tuple[RecordEntry, ...]:
+        """Path, parameter id and data of each: in traversal order, or by name if the record was read."""
+        return self._entries
+
+    def __repr__(self) -> str:
+        return (
+            f"ModuleRecord {{ num_tensors: {len(self)}, dtype_policy: {self._dtype_policy.value}, "
+            f"allow_partial: {debug_bool(self._allow_partial)}, "
+            f"allow_unused: {debug_bool(self._allow_unused)}, validate: {debug_bool(self._validate)} }}"
+        )
+
+    # --- How it is loaded -----------------------------------------------------------------------------
+
+    def with_dtype_policy(self, policy: DTypePolicy) -> Self:
+        """The record loaded with the dtypes that `policy` names."""
+        if not isinstance(policy, DTypePolicy):
+            raise ArgumentTypeError(f"a dtype policy is a DTypePolicy, got {policy!r}", clause="REC-1")
+        return self._with("_dtype_policy", policy)
+
+    def cast_to_module_dtype(self) -> Self:
+        """The record cast to the dtypes of the module when it is loaded."""
+        return self.with_dtype_policy(DTypePolicy.CAST_TO_MODULE)
+
+    def allow_partial(self, allow: bool) -> Self:
+        """The record, which need not have an entry for every parameter of the module."""
+        return self._with("_allow_partial", bool(allow))
+
+    def allow_unused(self, allow: bool) -> Self:
+        """The record, which may have entries that no parameter of the module takes."""
+        return self._with("_allow_unused", bool(allow))
+
+    def validate(self, validate: bool) -> Self:
+        """The record, whose entries of another shape are refused, or silently left out without this."""
+        return self._with("_validate", bool(validate))
+
+    def apply(self, module: M) -> M:
+        """`module` with the entries of this record, each read once into memory of its own.
+
+        Where several things are wrong, the first of these is told: an entry of another shape, a parameter
+        without an entry, an entry without a parameter.
 
         Raises:
-            RecordIoError: the bytes are no container that Burn reads.
-            PanicError: a quantised entry has another length than its dtype and shape say (REC-12).
+            RecordValidationError: the record does not fit the module.
+            RecordIoError: an entry cannot be read from the file.
+            PanicError: an entry of a kind that the parameter cannot hold.
 
-        Burn: ModuleRecord::from_bytes
-        Clauses: REC-10, REC-11, REC-12, REC-26.
+        Burn: ModuleRecord::apply
+        Clauses: REC-14, REC-15, REC-16.
         """
-        if not isinstance(data, (bytes, bytearray, memoryview)):
-            raise ArgumentTypeError(
-                f"from_bytes takes the bytes of a container, got {type(data).__name__}",
-                clause="REC-10",
-                hint="ModuleRecord.load(path) reads a file",
+        self._check_claims()
+        mapper = RecordMapper(self._entries, self._dtype_policy)
+        loaded = module.map(mapper)
+        if self._validate and mapper.errors:
+            raise RecordValidationError(
+                f"Apply errors: {debug_strs(mapper.errors)}",
+                clause="REC-17",
+                hint="take a record of the same shapes; validate(False) keeps the old values there",
             )
-        with _as_record_error():
-            return cls._of_pack(open_burnpack(bytes(data)))
+        if not self._allow_partial and mapper.missing:
+            raise RecordValidationError(
+                f"Missing tensors: {debug_strs(mapper.missing)}",
+                clause="REC-16",
+                hint="allow_partial(True) keeps what the module has there",
+            )
+        if not self._allow_unused and (unused := mapper.unused()):
+            raise RecordValidationError(
+                f"Unused tensors: {debug_strs(unused)}",
+                clause="REC-16",
+                hint="allow_unused(True) loads the rest",
+            )
+        return loaded
+
+    def _check_claims(self) -> None:
+        """Refuse entries that lie over each other so often that a small file would fill the memory."""
+        if self._pack is None:
+            return
+        claimed = sum(entry.data.nbytes for entry in self._entries)
+        if claimed > _UNFOLDING * self._pack.size:
+            raise RecordIoError(
+                f"the entries claim {claimed} bytes together, the container has {self._pack.size}",
+                clause="REC-14",
+                path=self._pack.path,
+                hint="its entries overlap; read the ones you need with open_burnpack",
+            )
+
+    # --- Files and bytes ------------------------------------------------------------------------------
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """The record in a file; `.bpk` is added to a bare name that does not exist.
-
-        The metadata is read now, each entry when it is asked for, from the file that was opened.
+    def load(cls, path: PathLike) -> Self:
+        """The record of a burnpack file, whose metadata is read now; entries by name.
 
         Raises:
-            RecordIoError: the file cannot be opened, or is no container that Burn reads.
-            PanicError: a quantised entry has another length than its dtype and shape say (REC-12).
+            RecordIoError: it cannot be read, or is no burnpack container.
+            PanicError: a quantised entry has another length than its scheme and shape need.
 
         Burn: ModuleRecord::load
         Clauses: REC-10, REC-11, REC-12, REC-13, REC-14, REC-26.
         """
-        if isinstance(path, (bytes, bytearray, memoryview)):
-            raise ArgumentTypeError(
-                f"load takes the path of a file, got {type(path).__name__}",
-                clause="REC-13",
-                hint="ModuleRecord.from_bytes(data) reads the bytes of a container",
-            )
-        with _as_record_error():
-            return cls._of_pack(open_burnpack(path))
+        name = path_text(path)
+        try:
+            return cls._from_pack(open_burnpack(name))
+        except BurnpackError as error:
+            raise io_error(error) from error
 
     @classmethod
-    def _of_pack(cls, pack: Pack) -> Self:
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
+        """The record of a burnpack container in memory; entries by name.
+
+        Raises:
+            RecordIoError: it is no burnpack container.
+            PanicError: a quantised entry has another length than its scheme and shape need.
+
+        Burn: ModuleRecord::from_bytes
+        Clauses: REC-10, REC-11, REC-12.
+        """
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise ArgumentTypeError(
+                f"a record is made from bytes, got {type(data).__name__}",
+                clause="REC-10",
+                hint="ModuleRecord.load reads a file",
+            )
         try:
-            return cls(tuple(_entry(name, pack[name]) for name in pack), _pack=pack)
+            # A copy of what can change: the arrays of a loaded module lie in these bytes.
+            return cls._from_pack(open_burnpack(bytes(data)))
+        except BurnpackError as error:
+            raise io_error(error) from error
+
+    @classmethod
+    def _from_pack(cls, pack: Pack) -> Self:
+        try:
+            pack.check_limits()
+            return cls._make([_entry(entry) for entry in pack.values()], pack)
         except BaseException:
             pack.close()
             raise
 
-    # --- Where it goes -----------------------------------------------------------------------------------
-
     def into_bytes(self) -> bytes:
-        """The burnpack container of the record, entries in record order.
+        """The record as a burnpack container, entries in the order of the record.
 
         Raises:
             RecordIoError: two entries have one path.
@@ -117,106 +237,28 @@ class ModuleRecord:
         Burn: ModuleRecord::into_bytes
         Clauses: REC-9.
         """
-        with _as_record_error():
-            return burnpack_bytes((e.path, e.data, int(e.param_id)) for e in self._entries)
+        try:
+            return burnpack_bytes(_items(self._entries))
+        except BurnpackError as error:
+            raise io_error(error) from error
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the container to a file, all or nothing; `.bpk` is added to a bare name.
+    def save(self, path: PathLike) -> None:
+        """Write the record to a file, which is at every moment wholly the old one or wholly the new one.
 
         Raises:
-            RecordIoError: it cannot be written; an older file is as it was.
+            RecordIoError: it was not written and the old file is as it was, unless the message says that
+                the new one was saved.
 
         Burn: ModuleRecord::save
         Clauses: REC-9, REC-13.
         """
-        with _as_record_error():
-            write_burnpack(path, ((e.path, e.data, int(e.param_id)) for e in self._entries))
-
-    def apply(self, node: M) -> M:
-        """`node` with the entries in place of its parameters.
-
-        What does not fit is an error in this order: shapes, if the record validates; parameters without an
-        entry, unless it may be partial; entries without a parameter, unless some may be unused.
-
-        Raises:
-            RecordValidationError: as above.
-            RecordIoError: an entry can no longer be read.
-            PanicError: an entry of a kind that the parameter cannot hold (REC-20, REC-21).
-
-        Burn: ModuleRecord::apply
-        Clauses: REC-14, REC-15, REC-16, REC-17, REC-18, REC-22, REC-28.
-        """
-        applier = Applier(self._entries, self.dtype_policy)
-        with _as_record_error():
-            applied = node.map(applier)
-        if self._validate and applier.errors:
-            raise RecordValidationError(
-                f"Apply errors: {debug_strs(applier.errors)}",
-                clause="REC-16",
-                hint="`validate(False)` keeps the module's value where a shape does not fit",
-            )
-        if not self._allow_partial and applier.missing:
-            raise RecordValidationError(
-                f"Missing tensors: {debug_strs(applier.missing)}",
-                clause="REC-16",
-                hint="`allow_partial(True)` keeps the module's value where the record has none",
-            )
-        if not self._allow_unused and applier.unused:
-            raise RecordValidationError(
-                f"Unused tensors: {debug_strs(applier.unused)}",
-                clause="REC-16",
-                hint="`allow_unused(True)` leaves entries that no parameter asks for",
-            )
-        return applied
-
-    # --- Options -----------------------------------------------------------------------------------------
-
-    def with_dtype_policy(self, policy: DTypePolicy) -> Self:
-        """The record with another rule for dtypes (REC-19)."""
-        return replace(self, dtype_policy=DTypePolicy(policy))
-
-    def cast_to_module_dtype(self) -> Self:
-        """The record with `DTypePolicy.CAST_TO_MODULE` (REC-1)."""
-        return self.with_dtype_policy(DTypePolicy.CAST_TO_MODULE)
-
-    def allow_partial(self, allow: bool) -> Self:
-        """The record, for modules with parameters that it does not hold (REC-16)."""
-        return replace(self, _allow_partial=bool(allow))
-
-    def allow_unused(self, allow: bool) -> Self:
-        """The record, for modules without parameters that it holds (REC-16)."""
-        return replace(self, _allow_unused=bool(allow))
-
-    def validate(self, validate: bool) -> Self:
-        """The record, with or without the check of shapes (REC-16, REC-17)."""
-        return replace(self, _validate=bool(validate))
-
-    # --- Looking -----------------------------------------------------------------------------------------
-
-    @property
-    def entries(self) -> tuple[RecordEntry, ...]:
-        """Path, parameter id and data of each entry, in record order."""
-        return self._entries
-
-    def is_empty(self) -> bool:
-        """Whether there is no entry at all."""
-        return not self._entries
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __repr__(self) -> str:
-        return (
-            f"ModuleRecord {{ num_tensors: {len(self)}, dtype_policy: {self.dtype_policy.value}, "
-            f"allow_partial: {debug_bool(self._allow_partial)}, "
-            f"allow_unused: {debug_bool(self._allow_unused)}, validate: {debug_bool(self._validate)} }}"
-        )
+        try:
+            write_burnpack(path, _items(self._entries))
+        except BurnpackError as error:
+            raise io_error(error) from error
 
     def close(self) -> None:
-        """Close the file of a loaded record; its entries can no longer be read."""
+        """Close the file of a loaded record; entries not read yet can then not be read."""
         if self._pack is not None:
             self._pack.close()
 
@@ -229,38 +271,30 @@ class ModuleRecord:
         self.close()
 
 
-def _entry(name: str, entry: Entry) -> RecordEntry:
-    """An entry of a container as one of a record; without an id it gets a fresh one (REC-11, REC-12)."""
-    dtype, shape, nbytes = entry.dtype, tuple(entry.shape), entry.nbytes
-    if dtype.is_quantized:
-        needed = byte_length(dtype, shape)
+def _items(entries: Iterable[RecordEntry]) -> Iterable[tuple[str, TensorData, int]]:
+    return [(entry.path, entry.data, entry.param_id) for entry in entries]
+
+
+def _entry(found: Entry) -> RecordEntry:
+    """An entry of a container, its data still there; one without an id gets a fresh one (REC-11, REC-12)."""
+    if found.dtype.is_quantized:
+        needed = byte_length(found.dtype, found.shape)
         if needed is None:
             raise PanicError(
-                f"Quantized layout for shape {list(shape)} and dtype {dtype} is invalid",
+                f"Quantized layout for shape {list(found.shape)} and dtype {found.dtype} is invalid",
                 clause="REC-12",
-                hint=f"entry {name!r} was written by something else than Burn",
             )
-        if needed != nbytes:
+        if needed != found.nbytes:
             raise PanicError(
-                f"Shape {list(shape)} with dtype {dtype} is invalid for input of size {nbytes} bytes",
+                f"Shape {list(found.shape)} with dtype {found.dtype} is invalid for input of size "
+                f"{found.nbytes} bytes",
                 clause="REC-12",
-                hint=f"entry {name!r} needs {needed} bytes",
+                hint=f"its layout needs {needed} bytes",
             )
-    param_id = ParamId.new() if entry.param_id is None else ParamId.from_int(entry.param_id)
-    return RecordEntry(name, param_id, TensorData.deferred(dtype, shape, nbytes, lambda: entry.data.bytes))
+    param_id = ParamId.new() if found.param_id is None else ParamId.from_int(found.param_id)
+    data = TensorData.deferred(found.dtype, found.shape, found.nbytes, partial(_read, found))
+    return RecordEntry(found.name, param_id, data)
 
 
-@contextmanager
-def _as_record_error() -> Iterator[None]:
-    """An error of the container as Burn's `RecordError::Io` shows it (REC-24)."""
-    try:
-        yield
-    except BurnpackError as error:
-        raise RecordIoError(
-            error.message,
-            clause=error.clause,
-            hint=error.hint,
-            path=error.path,
-            tensor=error.tensor,
-            errno=error.errno,
-        ) from error
+def _read(found: Entry) -> memoryview:
+    return found.data.bytes
