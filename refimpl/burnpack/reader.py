@@ -56,6 +56,18 @@ class Entry:
         """
         return TensorData.checked(self.dtype, self.shape, memoryview(self._pack._read(self)))
 
+    def pieces(self, size: int = 1 << 24) -> Iterator[bytes | memoryview]:
+        """The data in pieces of up to `size` bytes, for whoever need not hold all of it.
+
+        Raises:
+            BurnpackError: as `data`.
+        """
+        pack = self._pack
+        pack._check(self)
+        for start in range(self.start, self.end, size):
+            length = min(size, self.end - start)
+            yield pack._source.read(pack.data_start + start, length, self.name)
+
     def __repr__(self) -> str:
         return f"Entry({self.name!r}, {self.dtype}, {list(self.shape)}, param_id={self.param_id})"
 
@@ -138,10 +150,12 @@ class Pack(Mapping[str, Entry]):
         self._source.close()
 
     def _read(self, entry: Entry) -> bytes | memoryview:
-        length = entry.end - entry.start
+        self._check(entry)
+        return self._source.read(self._start + entry.start, entry.end - entry.start, entry.name)
+
+    def _check(self, entry: Entry) -> None:
         self._check_file()
-        self._check_tensor(entry.name, length)
-        return self._source.read(self._start + entry.start, length, entry.name)
+        self._check_tensor(entry.name, entry.end - entry.start)
 
     def _check_file(self) -> None:
         size, most = self._source.size, self._limits.max_file_size

@@ -1,0 +1,136 @@
+"""`refimpl inspect`: what is in a burnpack file, one line a tensor, or all of it as JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .terminal import console, write_json
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+    from ..burnpack.reader import Entry, Pack
+    from ..burnpack.scalar import Scalar
+
+
+@click.command("inspect")
+@click.argument("file", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Everything as JSON, with the SHA-256 of the data.")
+@click.option("--tree", "as_tree", is_flag=True, help="The names as a tree, by their dots.")
+def command(file: str, as_json: bool, as_tree: bool) -> int:
+    """Show what is in a burnpack file: names, dtypes, shapes, parameter ids and sizes.
+
+    Without an extension, `.bpk` is added to a name that does not exist.
+    """
+    from ..burnpack.api import open_burnpack
+
+    with open_burnpack(file) as pack:
+        if as_json:
+            write_json(_document(pack))
+        elif as_tree:
+            _print_tree(pack)
+        else:
+            _print_table(pack)
+    return 0
+
+
+def _document(pack: Pack) -> dict[str, Any]:
+    return {
+        "tensors": [_tensor(entry) for entry in pack.values()],
+        "metadata": dict(pack.metadata),
+        "scalars": {name: _scalar(value) for name, value in pack.scalars.items()},
+    }
+
+
+def _tensor(entry: Entry) -> dict[str, Any]:
+    digest = hashlib.sha256()
+    for piece in entry.pieces():
+        digest.update(piece)
+    return {
+        "name": entry.name,
+        "dtype": str(entry.dtype),
+        "shape": entry.shape,
+        "param_id": entry.param_id,
+        "nbytes": entry.nbytes,
+        "sha256": digest.hexdigest(),
+    }
+
+
+def _scalar(value: Scalar) -> dict[str, Any]:
+    """A scalar under its kind; a float that JSON cannot write is text, and has its bits beside it."""
+    from ..burnpack.scalar import FloatScalar
+
+    kind = type(value).__name__.removesuffix("Scalar")
+    if not isinstance(value, FloatScalar):
+        return {kind: value.value}
+    number = value.value
+    return {kind: number if math.isfinite(number) else str(number), "bits": f"{value.bits:016x}"}
+
+
+def _print_table(pack: Pack) -> None:
+    from rich.cells import cell_len
+
+    out = console()
+    rows = [("name", "bytes", "shape", "parameter id", "dtype")]
+    rows += [(_shown(entry.name) or '""', *_facts(entry)) for entry in pack.values()]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for row in rows if len(pack) else ():
+        # Padded here: a table of rich's cuts what is wider than the terminal.
+        cells = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+        out.print("  ".join(cells).rstrip(), soft_wrap=True)
+    for name, text in pack.metadata.items():
+        out.print(f"metadata  {_shown(name)} = {_shown(text)}", soft_wrap=True)
+    for name, value in pack.scalars.items():
+        kind = type(value).__name__.removesuffix("Scalar")
+        out.print(f"scalar    {_shown(name)} = {value.value} ({kind})", soft_wrap=True)
+    out.print(_summary(pack), style="bold")
+
+
+def _print_tree(pack: Pack) -> None:
+    from rich.tree import Tree
+
+    root = Tree(_shown(pack.path or ""))
+    branches: dict[str, Tree] = {"": root}
+    for entry in pack.values():
+        path, _, leaf = entry.name.rpartition(".")
+        branch = _branch(branches, path)
+        nbytes, *facts = _facts(entry)
+        branch.add("  ".join((_shown(leaf) or '""', f"{nbytes} bytes", *facts)))
+    out = console()
+    out.print(root, soft_wrap=True)
+    out.print(_summary(pack), style="bold")
+
+
+def _branch(branches: dict[str, Tree], path: str) -> Tree:
+    """The branch of `path`, made with those above it; a loop, as a name may have any number of dots."""
+    missing: list[str] = []
+    at = path
+    while at not in branches:
+        missing.append(at)
+        at = at.rpartition(".")[0]
+    branch = branches[at]
+    for name in reversed(missing):
+        branch = branches[name] = branch.add(_shown(name.rpartition(".")[2]) or '""')
+    return branch
+
+
+def _facts(entry: Entry) -> tuple[str, str, str, str]:
+    from ..param.param_id import ParamId
+
+    identity = "" if entry.param_id is None else str(ParamId.from_int(entry.param_id))
+    return str(entry.nbytes), str(list(entry.shape)), identity, str(entry.dtype)
+
+
+def _summary(pack: Pack) -> str:
+    total = sum(entry.nbytes for entry in pack.values())
+    return f"{len(pack)} tensors, {total} bytes of data, {pack.size} in the file"
+
+
+def _shown(text: str) -> str:
+    from ..burnpack.refusal import shown
+
+    return shown(text)
