@@ -1,0 +1,260 @@
+//! Tensors of any kind and rank behind one face.
+
+use crate::args::{self, Args};
+use crate::caught::{Fault, catch, protocol};
+use crate::data::{self, data_json};
+use crate::modules::AnyModule;
+use crate::shared::{device_name, executes};
+use burn::module::Module;
+use burn::tensor::{Bool, DType, Device, Float, Int, Tensor, TensorData};
+use serde_json::{Value, json};
+use std::any::Any;
+
+/// What every kind of tensor does here.
+pub trait AnyTensor: Any + Send {
+    fn json(&self) -> Value;
+    fn copy(&self) -> Box<dyn AnyTensor>;
+    fn op(&self, op: &str, args: Args, with: Option<&dyn AnyTensor>) -> Result<Box<dyn AnyTensor>, Fault>;
+    fn as_any(&self) -> &dyn Any;
+    fn into_module(self: Box<Self>) -> Box<dyn AnyModule>;
+}
+
+/// What differs between the kinds.
+pub trait Kind: Sized + Clone + Send + Sync + Module + 'static {
+    const KIND: &'static str;
+    fn from_tensor_data(data: TensorData, device: &Device) -> Self;
+    /// One step of an expression; a bad one panics with `protocol: `.
+    fn step(self, name: &str, step: &Value) -> Self;
+    fn gradient(&self) -> &'static str;
+    fn requires_grad(&self) -> bool;
+    fn times(self, with: &Self) -> Result<Box<dyn AnyTensor>, Fault>;
+    fn plus(self, with: &Self) -> Result<Box<dyn AnyTensor>, Fault>;
+    fn minus(self, with: &Self) -> Result<Box<dyn AnyTensor>, Fault>;
+    fn matrix(self, with: &Self) -> Result<Box<dyn AnyTensor>, Fault>;
+    fn total(self) -> Result<Box<dyn AnyTensor>, Fault>;
+}
+
+/// EXPR applied in order; what cannot be read panics with `protocol: `.
+pub fn express<T: Kind>(mut tensor: T, expr: &Value) -> T {
+    for step in expr.as_array().unwrap_or_else(|| panic!("protocol: an expression is a list")) {
+        let name = step[0].as_str().unwrap_or("");
+        if name == "panic" {
+            panic!("case: {}", step[1].as_str().unwrap_or(""));
+        }
+        tensor = tensor.step(name, step);
+    }
+    tensor
+}
+fn number(step: &Value) -> f64 {
+    args::float(&step[1]).unwrap_or_else(|_| panic!("protocol: {step} asks a number"))
+}
+fn shape<const D: usize>(step: &Value) -> [usize; D] {
+    let sizes: Option<Vec<usize>> = step[1].as_array().map(|a| a.iter().filter_map(|n| n.as_u64()).map(|n| n as usize).collect());
+    sizes.and_then(|s| s.try_into().ok()).unwrap_or_else(|| panic!("protocol: {step} asks a shape of rank {D}"))
+}
+fn step_dtype(step: &Value) -> DType {
+    data::dtype(&step[1]).unwrap_or_else(|_| panic!("protocol: {step} names no dtype"))
+}
+
+impl<const D: usize> Kind for Tensor<D> {
+    const KIND: &'static str = "float";
+    fn from_tensor_data(data: TensorData, device: &Device) -> Self {
+        let dtype = data.dtype();
+        Tensor::from_data(data, (device, dtype))
+    }
+    fn step(self, name: &str, step: &Value) -> Self {
+        match name {
+            "add" => self + number(step),
+            "mul" => self * number(step),
+            "transpose" => self.transpose(),
+            "reshape" => self.reshape(shape::<D>(step)),
+            "zeros_like" => self.zeros_like(),
+            "ones_like" => self.ones_like(),
+            "detach" => self.detach(),
+            "set_require_grad" => self.set_require_grad(step[1].as_bool().unwrap_or_default()),
+            "cast" => self.cast(step_dtype(step)),
+            _ => panic!("protocol: {step} is no expression of a float tensor"),
+        }
+    }
+    fn gradient(&self) -> &'static str {
+        if !self.is_autodiff() {
+            return "plain";
+        }
+        if self.is_require_grad() {
+            return "leaf";
+        }
+        let copy = self.clone();
+        if catch(|| copy.set_require_grad(true)).is_ok() { "untracked" } else { "non_leaf" }
+    }
+    fn requires_grad(&self) -> bool {
+        self.is_require_grad()
+    }
+    fn times(self, with: &Self) -> Result<Box<dyn AnyTensor>, Fault> {
+        Ok(Box::new(self * with.clone()))
+    }
+    fn plus(self, with: &Self) -> Result<Box<dyn AnyTensor>, Fault> {
+        Ok(Box::new(self + with.clone()))
+    }
+    fn minus(self, with: &Self) -> Result<Box<dyn AnyTensor>, Fault> {
+        Ok(Box::new(self - with.clone()))
+    }
+    fn matrix(self, with: &Self) -> Result<Box<dyn AnyTensor>, Fault> {
+        Ok(Box::new(self.matmul(with.clone())))
+    }
+    fn total(self) -> Result<Box<dyn AnyTensor>, Fault> {
+        Ok(Box::new(self.sum()))
+    }
+}
+impl<const D: usize> Kind for Tensor<D, Int> {
+    const KIND: &'static str = "int";
+    fn from_tensor_data(data: TensorData, device: &Device) -> Self {
+        let dtype = data.dtype();
+        Tensor::from_data(data, (device, dtype))
+    }
+    fn step(self, name: &str, step: &Value) -> Self {
+        match name {
+            "add" => self + number(step) as i64,
+            "mul" => self * number(step) as i64,
+            "transpose" => self.transpose(),
+            "reshape" => self.reshape(shape::<D>(step)),
+            "zeros_like" => self.zeros_like(),
+            "ones_like" => self.ones_like(),
+            "detach" | "set_require_grad" => self,
+            "cast" => self.cast(step_dtype(step)),
+            _ => panic!("protocol: {step} is no expression of an int tensor"),
+        }
+    }
+    fn gradient(&self) -> &'static str {
+        if self.is_autodiff() { "untracked" } else { "plain" }
+    }
+    fn requires_grad(&self) -> bool {
+        false
+    }
+    fn times(self, with: &Self) -> Result<Box<dyn AnyTensor>, Fault> {
+        Ok(Box::new(self * with.clone()))
+    }
+    fn plus(self, with: &Self) -> Result<Box<dyn AnyTensor>, Fault> {
+        Ok(Box::new(self + with.clone()))
+    }
+    fn minus(self, with: &Self) -> Result<Box<dyn AnyTensor>, Fault> {
+        Ok(Box::new(self - with.clone()))
+    }
+    fn matrix(self, with: &Self) -> Result<Box<dyn AnyTensor>, Fault> {
+        Ok(Box::new(self.matmul(with.clone())))
+    }
+    fn total(self) -> Result<Box<dyn AnyTensor>, Fault> {
+        Ok(Box::new(self.sum()))
+    }
+}
+impl<const D: usize> Kind for Tensor<D, Bool> {
+    const KIND: &'static str = "bool";
+    fn from_tensor_data(data: TensorData, device: &Device) -> Self {
+        let dtype = data.dtype();
+        Tensor::from_data(data, (device, dtype))
+    }
+    fn step(self, name: &str, step: &Value) -> Self {
+        match name {
+            "transpose" => self.transpose(),
+            "reshape" => self.reshape(shape::<D>(step)),
+            "detach" | "set_require_grad" => self,
+            _ => panic!("protocol: {step} is no expression of a bool tensor"),
+        }
+    }
+    fn gradient(&self) -> &'static str {
+        if self.is_autodiff() { "untracked" } else { "plain" }
+    }
+    fn requires_grad(&self) -> bool {
+        false
+    }
+    fn times(self, _: &Self) -> Result<Box<dyn AnyTensor>, Fault> {
+        protocol("bool tensors have no arithmetic")
+    }
+    fn plus(self, _: &Self) -> Result<Box<dyn AnyTensor>, Fault> {
+        protocol("bool tensors have no arithmetic")
+    }
+    fn minus(self, _: &Self) -> Result<Box<dyn AnyTensor>, Fault> {
+        protocol("bool tensors have no arithmetic")
+    }
+    fn matrix(self, _: &Self) -> Result<Box<dyn AnyTensor>, Fault> {
+        protocol("bool tensors have no arithmetic")
+    }
+    fn total(self) -> Result<Box<dyn AnyTensor>, Fault> {
+        protocol("bool tensors have no arithmetic")
+    }
+}
+
+macro_rules! any_tensor {
+    ($kind:ty) => {
+        impl<const D: usize> AnyTensor for Tensor<D, $kind> {
+            fn json(&self) -> Value {
+                let device = self.device();
+                let value = if executes(&device) { data_json(&self.to_data()) } else { Value::Null };
+                json!({"kind": Self::KIND, "rank": D, "device": device_name(&device), "grad": self.gradient(), "value": value})
+            }
+            fn copy(&self) -> Box<dyn AnyTensor> {
+                Box::new(self.clone())
+            }
+            fn as_any(&self) -> &dyn Any {
+                self
+            }
+            fn into_module(self: Box<Self>) -> Box<dyn AnyModule> {
+                self
+            }
+            fn op(&self, op: &str, args: Args, with: Option<&dyn AnyTensor>) -> Result<Box<dyn AnyTensor>, Fault> {
+                let this = self.clone();
+                let other = || match with.and_then(|w| w.as_any().downcast_ref::<Self>()) {
+                    Some(other) => Ok(other),
+                    None => protocol(format!("`{op}` needs `with`: a tensor of the same kind and rank")),
+                };
+                Ok(match op {
+                    "clone" => Box::new(this),
+                    "to_device" => Box::new(this.to_device(&args::device(args, "device")?)),
+                    "autodiff" => Box::new(this.autodiff()),
+                    "without_autodiff" => Box::new(this.without_autodiff()),
+                    "inner" => Box::new(this.inner()),
+                    "from_inner" => Box::new(Self::from_inner(this)),
+                    "require_grad" => Box::new(this.step("set_require_grad", &json!(["set_require_grad", true]))),
+                    "set_require_grad" => Box::new(this.step(op, &json!([op, args::flag(args, "value")?]))),
+                    "cast" => Box::new(this.step(op, &json!([op, args["dtype"]]))),
+                    "reshape" => Box::new(this.step(op, &json!([op, args["shape"]]))),
+                    "add_scalar" => Box::new(this.step("add", &json!(["add", args["value"]]))),
+                    "mul_scalar" => Box::new(this.step("mul", &json!(["mul", args["value"]]))),
+                    "detach" | "transpose" | "zeros_like" | "ones_like" => Box::new(this.step(op, &json!([op]))),
+                    "add" => this.plus(other()?)?,
+                    "sub" => this.minus(other()?)?,
+                    "mul" => this.times(other()?)?,
+                    "matmul" => this.matrix(other()?)?,
+                    "sum" => this.total()?,
+                    _ => return protocol(format!("`{op}` is no tensor operation")),
+                })
+            }
+        }
+    };
+}
+any_tensor!(Float);
+any_tensor!(Int);
+any_tensor!(Bool);
+
+/// Run `$body` with the constant `$D` being the rank.
+#[macro_export]
+macro_rules! with_rank {
+    ($rank:expr, $D:ident => $body:expr) => {
+        match $rank {
+            1 => { const $D: usize = 1; $body }
+            2 => { const $D: usize = 2; $body }
+            3 => { const $D: usize = 3; $body }
+            4 => { const $D: usize = 4; $body }
+            other => $crate::caught::protocol(format!("rank {other} is not one of 1 to 4")),
+        }
+    };
+}
+
+/// A tensor of `kind` from data, at the data's own dtype.
+pub fn make(kind: &str, data: TensorData, device: &Device) -> Result<Box<dyn AnyTensor>, Fault> {
+    with_rank!(data.shape().as_slice().len(), D => Ok(match kind {
+        "float" => Box::new(Tensor::<D>::from_tensor_data(data, device)),
+        "int" => Box::new(Tensor::<D, Int>::from_tensor_data(data, device)),
+        "bool" => Box::new(Tensor::<D, Bool>::from_tensor_data(data, device)),
+        _ => return protocol(format!("`{kind}` is no kind of tensor")),
+    }))
+}
