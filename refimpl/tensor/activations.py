@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final, Self
 
 from .core import as_dim
@@ -9,7 +10,8 @@ from .dtype import DType
 from .float_arithmetic import FloatArithmetic
 
 _F32: Final = DType.F32
-_SQRT_2: Final = 2.0**0.5
+_SQRT_2: Final = math.sqrt(2.0)
+_SQRT_2_OVER_PI: Final = math.sqrt(2.0 / math.pi)
 
 
 class Activations(FloatArithmetic):
@@ -56,14 +58,20 @@ class Activations(FloatArithmetic):
         return self._map(normalised)
 
     def log_softmax(self, dim: int) -> Self:
-        """The logarithm of `softmax`, computed without it."""
-        axis, xp = as_dim(dim, self.rank, "Log Softmax"), self._space.xp
-        reduce, dtype = self._space.reduce, _F32 if self.dtype.itemsize == 2 else self.dtype
+        """The logarithm of `softmax`: x less the greatest, less the logarithm of the sum of exponentials.
+
+        Burn: burn_tensor::activation::log_softmax
+        """
+        axis = as_dim(dim, self.rank, "Log Softmax")
         if self.shape[axis] == 0:
             return self._with(self._array)
+        shifted = self - self.max_dim(axis)
+        return shifted - shifted.exp().sum_dim(axis).log()
 
-        def normalised(x: Any) -> Any:
-            rest = x - reduce("max", x, axis, dtype)
-            return rest - xp.log(reduce("sum", xp.exp(rest), axis, dtype))
+    def gelu_approximate(self) -> Self:
+        """`gelu` through tanh: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
 
-        return self._map(normalised)
+        Burn: burn_tensor::activation::gelu_approximate
+        """
+        within = (self + self**3.0 * 0.044715) * _SQRT_2_OVER_PI
+        return self * (within.tanh() + 1.0) * 0.5

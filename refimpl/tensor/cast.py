@@ -1,4 +1,4 @@
-"""Conversion of elements: of data, which refuses what cannot be represented, and of tensors, which never does."""
+"""Conversion of elements: of data, which refuses what has no place, and of tensors, which never does."""
 
 from __future__ import annotations
 
@@ -34,22 +34,29 @@ def convert(array: NDArray[Any], source: DType, target: DType) -> NDArray[Any]:
 
 def _convert(array: NDArray[Any], source: DType, target: DType) -> NDArray[Any]:
     if target.is_bool:
-        return (array != 0).astype(target.numpy)
+        truth: NDArray[Any] = array != 0
+        return truth.astype(target.numpy)
     if source.is_bool and source is not DType.BOOL_NATIVE and target.is_int:
         _check_int(array, target)
     elif source.is_float and target.is_int:
         _check_float(array, target)
-        return np.trunc(_wide(array)).astype(target.numpy)
+        whole: NDArray[Any] = np.trunc(_wide(array))
+        return whole.astype(target.numpy)
     elif source.is_int and target.is_int:
         _check_int(array, target)
-    return narrowed(array, target)
+    return _narrow(array, target)
 
 
 def narrowed(array: NDArray[Any], target: DType) -> NDArray[Any]:
     """`array` as `target`; F16 and BF16 are rounded from F32, as Burn's `half` does."""
+    return _QUIET.run(_narrow, array, target)  # type: ignore[no-any-return]
+
+
+def _narrow(array: NDArray[Any], target: DType) -> NDArray[Any]:
     if target.itemsize == 2 and target.is_float and array.dtype != target.numpy:
         array = array.astype(np.float32)
-    return array.astype(target.numpy)
+    result: NDArray[Any] = array.astype(target.numpy)
+    return result
 
 
 def saturated(array: NDArray[Any], source: DType, target: DType) -> NDArray[Any]:
@@ -67,15 +74,17 @@ def saturated(array: NDArray[Any], source: DType, target: DType) -> NDArray[Any]
 
 def _saturate(array: NDArray[Any], source: DType, target: DType) -> NDArray[Any]:
     if target.is_bool:
-        return (array != 0).astype(target.numpy)
+        truth: NDArray[Any] = array != 0
+        return truth.astype(target.numpy)
     if not (source.is_float and target.is_int):
-        return narrowed(array, target)
+        return _narrow(array, target)
     low, beyond = _bounds(target)
     values = np.trunc(array.astype(np.float64))
     inside = (values >= low) & (values < beyond)
     info = np.iinfo(target.numpy)
     ends = np.where(values >= beyond, info.max, np.where(values < low, info.min, 0)).astype(target.numpy)
-    return np.where(inside, np.where(inside, values, 0).astype(target.numpy), ends)
+    whole: NDArray[Any] = np.where(inside, values, 0).astype(target.numpy)
+    return np.where(inside, whole, ends)
 
 
 def _wide(array: NDArray[Any]) -> NDArray[Any]:
@@ -83,7 +92,7 @@ def _wide(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _bounds(target: DType) -> tuple[float, float]:
-    """The least value of an integer dtype and the first one beyond its greatest: powers of two, exact in f64."""
+    """The least value of an integer dtype, and the first beyond its greatest: exact in f64."""
     bits = 8 * target.itemsize
     unsigned = target.name.startswith("U")
     return (0.0, 2.0**bits) if unsigned else (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1))

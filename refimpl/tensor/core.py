@@ -49,7 +49,8 @@ class AnyTensor:
     #: The class of each kind.
     classes: ClassVar[dict[Kind, type[AnyTensor]]] = {}
 
-    def __new__(cls, *args: object, **named: object) -> Self:
+    def __new__(cls, *_args: object, **_named: object) -> Self:
+        """Refused: a tensor is made of data, by `from_data`."""
         raise ArgumentTypeError(
             f"{cls.__name__} is not made by calling it",
             clause="DEV-8",
@@ -203,11 +204,9 @@ class AnyTensor:
         """
         if self.size != 1:
             raise TensorError(
-                _failed(
-                    "Into Scalar",
-                    "Only tensors with 1 element can be converted into scalar.",
-                    f"Current tensor has {self.size} elements",
-                )
+                "Error while reading data: use `try_into_scalar` instead to catch the error at runtime: "
+                f"InvalidShape {{ expected: 1, actual: {self.size} }}",
+                hint="take tensor.to_numpy() for the values of all elements",
             )
         value: Number = self.to_numpy().reshape(()).item()
         return value
@@ -355,7 +354,7 @@ def as_dim(dim: int, rank: int, operation: str) -> int:
     if not isinstance(dim, (int, np.integer)) or isinstance(dim, bool):
         raise ArgumentTypeError(f"an axis is an integer, got {dim!r}")
     if not -rank <= dim < rank:
-        raise failed(operation, f"dimension {dim} is out of bounds for a tensor of rank {rank}")
+        raise failed(operation, f"BoundsError: dimension {dim} out of bounds: 0..{rank}")
     return int(dim) % rank
 
 

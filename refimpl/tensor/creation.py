@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ArgumentTypeError, InvalidArgumentError, TensorError, UnsupportedDTypeError
+from ..errors import ArgumentTypeError, TensorError, UnsupportedDTypeError
 from . import gradient
 from .cast import convert
 from .core import AnyTensor, Number, as_shape
@@ -35,6 +35,7 @@ class CreatedTensor(AnyTensor):
 
         Args:
             data: A NumPy array or any array-like, tensor data, nested lists, a number. It is copied.
+            device: Where the tensor is to be, and in which autodiff context.
             dtype: The dtype of the elements. Without one an array keeps its own where that is of this kind,
                 and the device's default is taken otherwise. Bool tensors always take the device's default.
 
@@ -93,11 +94,11 @@ class CreatedTensor(AnyTensor):
         return dtype.kind is cls.kind
 
     @classmethod
-    def _target(cls, device: Device, dtype: DType) -> DType:
+    def _target(cls, device: Device, dtype: DType) -> DType:  # noqa: ARG003 - bool tensors ask the device
         return dtype
 
     @classmethod
-    def _class_for(cls, dtype: DType) -> type[Self]:
+    def _class_for(cls, dtype: DType) -> type[Self]:  # noqa: ARG003 - int tensors ask the dtype
         return cls
 
     @classmethod
@@ -211,18 +212,24 @@ def number(value: object) -> Number:
     )
 
 
-def integer(value: object) -> int:
+def integer(value: object, unsigned: bool = False) -> int:
     """`value` as an integer of 64 bits; a float is truncated towards zero, as Burn's element conversion does.
 
     Raises:
-        InvalidArgumentError: it has no place there.
+        TensorError: it has no place there.
+
+    Clauses: REC-21.
     """
     given = number(value)
-    if (isinstance(given, float) and given != given) or abs(given) == float("inf"):
-        raise InvalidArgumentError(
-            "Float cannot be represented in the target signed int type", clause="REC-21"
-        )
+    kind, low, high = ("unsigned", 0, 2**64) if unsigned else ("signed", -(2**63), 2**63)
+    if isinstance(given, float) and not low - 1 < given < high:  # NaN is in no range
+        raise TensorError(f"Float cannot be represented in the target {kind} int type", clause="REC-21")
     found = int(given)
-    if not -(2**63) <= found < 2**64:
-        raise InvalidArgumentError(f"{found} has no place in 64 bits", clause="REC-21")
+    if not low <= found < high:
+        target = "u64" if unsigned else "i64"
+        raise TensorError(
+            f'Element cannot be represented in the target type: "i64"({found}) => "{target}"',
+            clause="REC-21",
+            hint=f"an operand is {kind} here, of 64 bits",
+        )
     return found

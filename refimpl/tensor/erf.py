@@ -14,14 +14,16 @@ from .namespace import Space
 
 #: From here on erf is 1 in every dtype.
 _END: Final = 6.0
-#: Distance of the points about which it is expanded, and the degree of the expansions. The first term left out
-#: is below 1e-18: h^8 / 8! times the 8th derivative, which is below 1e3, at a distance of at most 1/128.
+#: Distance of the points about which it is expanded, and the degree of the expansions. The first term left
+#: out is below 1e-18: h^8 / 8! times the 8th derivative, which is below 1e3, and h is at most 1/128.
 _STEP: Final = 1.0 / 64.0
 _DEGREE: Final = 7
 
 
 def erf(space: Space, x: Any) -> Any:
-    """Erf of each element of `x`, a float array of the library `space`: in F64, to about one unit in the last place.
+    """The error function of each element of `x`, a float array of the library `space`, in F64.
+
+    It is exact to about one unit in the last place.
 
     Taylor polynomials about the nearest multiple of 1/64. The derivatives come from the rule
     erf^(n+1)(a) = 2 / sqrt(pi) exp(-a^2) (-1)^n H_n(a) with Hermite's polynomials, the values at the

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
 from .cast import narrowed
-from .core import AnyTensor, Number, as_dim, failed, of_operands
+from .core import Number, as_dim, failed, of_operands
 from .creation import number
 from .dtype import DType
 from .erf import erf
 from .gradient import LEAF
 from .namespace import Space
 from .numeric import NumericTensor, as_bool
-from .shaping import common_shape, debug_shape
+from .shaping import refuse_matmul
 
 if TYPE_CHECKING:
     from .bool_tensor import BoolTensor
@@ -26,7 +26,7 @@ _F32: Final = DType.F32
 
 
 class FloatArithmetic(NumericTensor):
-    """A tensor of floats. Arithmetic is in the tensor's dtype; F16 and BF16 are computed in F32 and rounded."""
+    """A tensor whose elements are floats; F16 and BF16 are computed in F32 and rounded."""
 
     __slots__ = ()
 
@@ -69,11 +69,11 @@ class FloatArithmetic(NumericTensor):
             return self._narrow_matmul(other)
         lhs, rhs = self._array, other._array
         if lhs.ndim < 2 or rhs.ndim < 2:
-            _refuse_matmul(self, other)
+            refuse_matmul(self, other)
         try:
             array = device.space.quiet.run(_matmul, lhs, rhs)
         except ValueError:
-            _refuse_matmul(self, other)
+            refuse_matmul(self, other)
         return self._made(array, device, self.dtype, state)
 
     def matmul(self, other: Self) -> Self:
@@ -164,8 +164,9 @@ class FloatArithmetic(NumericTensor):
         return self._map(self._space.xp.round)
 
     def sign(self) -> Self:
-        """-1, 0 or 1; NaN for NaN."""
-        return self._map(self._space.xp.sign)
+        """-1, 0 or 1; 0 for NaN, as Burn has it."""
+        xp = self._space.xp
+        return self._map(lambda x: xp.where(x == x, xp.sign(x), xp.zeros_like(x)))
 
     def erf(self) -> Self:
         """The error function, to the precision of the dtype."""
@@ -216,19 +217,3 @@ def _reversed_div(lhs: Any, rhs: Any) -> Any:
 
 def _power(lhs: Any, rhs: Any) -> Any:
     return lhs**rhs
-
-
-def _refuse_matmul(lhs: AnyTensor, rhs: AnyTensor) -> NoReturn:
-    rank = min(lhs.rank, rhs.rank)
-    if rank < 2:
-        raise failed(
-            "Matmul", f"Matmul requires tensors with at least 2 dimensions, but got {rank} dimension(s)."
-        )
-    if lhs.shape[-1] != rhs.shape[-2]:
-        raise failed(
-            "Matmul",
-            f"The inner dimension of matmul should be the same, but got {lhs.shape[-1]} and {rhs.shape[-2]}.",
-            f"Lhs shape {debug_shape(lhs.shape)}, rhs shape {debug_shape(rhs.shape)}.",
-        )
-    common_shape("Matmul", lhs.shape[:-2], rhs.shape[:-2])
-    raise failed("Matmul", f"The shapes {list(lhs.shape)} and {list(rhs.shape)} do not fit.")

@@ -39,6 +39,7 @@ class Tensor(Activations):
 
     @classmethod
     def from_record_data(cls, data: TensorData, device: Device, dtype: DType) -> Self:
+        """As for every kind; quantised data stays quantised, whatever the target (REC-20)."""
         if data.dtype.is_quantized:
             locked_settings(device)
             return AnyTensor.classes[Kind.QUANTIZED]._carried(data, device)  # type: ignore[attr-defined, no-any-return]
@@ -46,6 +47,7 @@ class Tensor(Activations):
 
     @classmethod
     def from_data(cls, data: object, device: Device, dtype: DType | None = None) -> Self:
+        """As for every kind; quantised data stays quantised, whatever the dtype (REC-20)."""
         if isinstance(data, TensorData) and data.dtype.is_quantized:
             copied = TensorData(data.dtype, data.shape, bytes(data.bytes))
             return cls.from_record_data(copied, device, data.dtype)

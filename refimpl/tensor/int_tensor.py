@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
 from ..errors import TensorError, UnsupportedDTypeError
 from . import gradient
-from .core import AnyTensor, Number, failed
+from .core import AnyTensor, Number, as_dim, failed, of_operands
 from .creation import integer
 from .device import Device
 from .dtype import DType, Kind
 from .namespace import space_of
 from .numeric import NumericTensor
 from .settings import locked_settings
+from .shaping import common_shape, refuse_matmul, same_dtype
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -41,7 +44,7 @@ class IntTensor(NumericTensor):
     @classmethod
     def _scalar(cls, value: Number, dtype: DType) -> Any:
         bits = 8 * dtype.itemsize
-        wrapped = integer(value) & ((1 << bits) - 1)
+        wrapped = integer(value, dtype.name.startswith("U")) & ((1 << bits) - 1)
         return wrapped if dtype.name.startswith("U") or wrapped < 1 << (bits - 1) else wrapped - (1 << bits)
 
     @classmethod
@@ -70,13 +73,12 @@ class IntTensor(NumericTensor):
         """
         return self / other
 
-    def _binary(self, function: Any, other: Self | Number, name: str) -> Self:
+    def _binary(self, function: Callable[..., Any], other: Self | Number, name: str) -> Self:
         if name in ("Div", "Rem"):
             divisor = other._array if isinstance(other, AnyTensor) else np.asarray(other)
             if (divisor == 0).any():
-                raise TensorError(
-                    f"attempt to {'divide by zero' if name == 'Div' else 'calculate the remainder with a divisor of zero'}"
-                )
+                what = "divide by zero" if name == "Div" else "calculate the remainder with a divisor of zero"
+                raise TensorError(f"attempt to {what}")
         return super()._binary(function, other, name)
 
     def mean(self) -> Self:
@@ -84,6 +86,33 @@ class IntTensor(NumericTensor):
         if self.size == 0:
             raise TensorError("int_mean: cannot take mean of empty tensor")
         return self.sum() / self.size
+
+    def mean_dim(self, dim: int) -> Self:
+        """The means along axis `dim`, truncated towards zero; the axis is kept with extent 1."""
+        extent = self.shape[as_dim(dim, self.rank, "Mean Dim")]
+        if extent == 0:
+            raise TensorError(
+                f"mean_dim: cannot take mean of an empty dimension for the integer type {self.dtype}"
+            )
+        return self.sum_dim(dim) / extent
+
+    def sign(self) -> Self:
+        """-1, 0 or 1."""
+        return self._with(self._run(self._space.xp.sign, self._array))
+
+    def __pow__(self, other: Self | Number) -> Self:
+        return self._binary(operator.pow, other, "Powi")
+
+    def __matmul__(self, other: Self) -> Self:
+        if not isinstance(other, IntTensor):
+            return NotImplemented
+        device, state = of_operands("Matmul", self, other)
+        same_dtype("Matmul", self, other)
+        if self.rank < 2 or other.rank < 2 or self.shape[-1] != other.shape[-2]:
+            refuse_matmul(self, other)
+        common_shape("Matmul", self.shape[:-2], other.shape[:-2])
+        array = self._run(operator.matmul, self._array, other._array)
+        return self._made(array, device, self.dtype, state)
 
     def cast(self, dtype: DType) -> IntTensor | Tensor:
         """The elements as another int dtype, high bits dropped, or as a float dtype, rounded.
@@ -105,21 +134,19 @@ class IntTensor(NumericTensor):
 
 
 class MislabelledIntTensor(IntTensor):
-    """An int tensor whose elements are floats or bools, as an int parameter takes them from a record (REC-20).
+    """An int tensor whose elements are floats or bools, as a record can give them to an int parameter.
 
     It is stored, moved and saved. Arithmetic refuses it: Burn panics there.
+
+    Clauses: REC-20.
     """
 
     __slots__ = ()
 
-    def _binary(self, function: object, other: object, name: str) -> NoReturn:  # noqa: ARG002
+    def _binary(self, function: object, other: object, name: object) -> NoReturn:  # noqa: ARG002
         self._refuse()
 
-    def _compare(self, function: object, other: object, name: str) -> NoReturn:  # noqa: ARG002
-        self._refuse()
-
-    def _reduce(self, name: str, dim: object, operation: str) -> NoReturn:  # noqa: ARG002
-        self._refuse()
+    _compare = _binary
 
     def _refuse(self) -> NoReturn:
         raise TensorError(

@@ -56,7 +56,7 @@ class Space:
 
 
 #: NumPy's functions of these names are wrappers in Python around these.
-_REDUCE: Final = {
+_REDUCE: Final[dict[str, Any]] = {
     "sum": np.add.reduce,
     "prod": np.multiply.reduce,
     "max": np.maximum.reduce,
@@ -77,12 +77,14 @@ class StandardSpace(Space):
         self._device = device
 
     def reduce(self, name: str, array: Any, axis: int | None, dtype: DType) -> Any:
+        """The reduction, by the function of that name."""
         function = getattr(self.xp, name)
         if name in ("sum", "prod"):
             return function(array, axis=axis, dtype=self.dtype(dtype), keepdims=axis is not None)
         return function(array, axis=axis, keepdims=axis is not None)
 
     def dtype(self, dtype: DType) -> Any:
+        """The library's name of the elements; refused where it has none."""
         name = "bool" if dtype is DType.BOOL_NATIVE else dtype.numpy.name
         found = getattr(self.xp, name, None)
         if found is None:
@@ -94,15 +96,19 @@ class StandardSpace(Space):
         return found
 
     def from_host(self, array: NDArray[Any]) -> Any:
+        """A copy on the device."""
         return self.xp.asarray(array, device=self._device)
 
     def to_host(self, array: Any) -> NDArray[Any]:
+        """A copy in host memory."""
         return np.from_dlpack(array, device="cpu")  # type: ignore[arg-type, unused-ignore]
 
     def astype(self, array: Any, dtype: DType) -> Any:
+        """The elements converted by the standard's function."""
         return self.xp.astype(array, self.dtype(dtype))
 
     def asarray(self, value: Any) -> Any:
+        """The result itself: the standard's functions give arrays."""
         return value
 
 
@@ -142,6 +148,7 @@ class CupySpace(StandardSpace):
             return function(*args, **named)
 
     def dtype(self, dtype: DType) -> Any:
+        """The library's name of the elements; refused where it has none."""
         if dtype is DType.BF16:
             raise UnsupportedDTypeError(
                 f"{self._name} has no BF16 elements: CuPy knows no such dtype",
@@ -151,13 +158,16 @@ class CupySpace(StandardSpace):
         return dtype.numpy
 
     def from_host(self, array: NDArray[Any]) -> Any:
+        """A copy on the device."""
         with self._gpu:
             return self._cupy.asarray(array)
 
     def to_host(self, array: Any) -> NDArray[Any]:
+        """A copy in host memory."""
         return self._cupy.asnumpy(array)  # type: ignore[no-any-return]
 
     def asarray(self, value: Any) -> Any:
+        """The result itself: the standard's functions give arrays."""
         with self._gpu:
             return self._cupy.asarray(value)
 

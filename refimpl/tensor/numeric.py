@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from numpy import ndarray
 
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, TensorError
 from . import gradient
 from .cast import saturated
-from .core import AnyTensor, Number, as_dim, failed, of_operands
+from .core import AnyTensor, Number, as_dim, of_operands
 from .creation import number
 from .dtype import DType, Kind
 from .gradient import LEAF, NON_LEAF
@@ -104,7 +104,7 @@ class NumericTensor(ShapedTensor):
 
     def abs(self) -> Self:
         """The elements without their sign."""
-        return abs(self)
+        return self.__abs__()
 
     add_scalar, sub_scalar, mul_scalar, remainder_scalar = add, sub, mul, remainder
 
@@ -224,10 +224,11 @@ class NumericTensor(ShapedTensor):
         return self._extreme("min", dim)
 
     def _extreme(self, name: str, dim: int | None) -> Self:
-        operation = f"{name.title()} Dim" if dim is not None else name.title()
-        if self.size == 0 and (dim is None or self.shape[as_dim(dim, self.rank, operation)] == 0):
-            raise failed(operation, f"{name}: cannot reduce an empty tensor")
-        return self._reduce(name, dim, operation)
+        if dim is None and self.size == 0:
+            raise TensorError(f"{name}: cannot reduce an empty tensor")
+        if dim is not None and self.shape[axis := as_dim(dim, self.rank, f"{name.title()} Dim")] == 0:
+            raise TensorError(f"{name}_dim: dimension {axis} has size 0")
+        return self._reduce(name, dim, name.title())
 
     def argmax(self, dim: int) -> IntTensor:
         """The places of the greatest elements along axis `dim`, which is kept with extent 1."""
@@ -240,7 +241,7 @@ class NumericTensor(ShapedTensor):
     def _place(self, name: str, dim: int) -> IntTensor:
         axis, space = as_dim(dim, self.rank, name.title()), self._space
         if self.shape[axis] == 0:
-            raise failed(name.title(), f"{name}: cannot reduce an empty tensor")
+            raise TensorError(f"{name}: dimension {axis} has size 0")
         dtype = locked_settings(self.device).int_dtype
         array = self._array
         if self.dtype.is_float and self.dtype.itemsize == 2:

@@ -15,9 +15,10 @@ from .gradient import GradState
 
 
 class QuantizedTensor(Tensor):
-    """A tensor of codes and scales, carried as its serialised bytes: moved and saved, not computed with.
+    """A tensor of codes and scales, carried as its serialised bytes: moved, saved, not computed with.
 
-    `array` holds the bytes; `shape` is the logical one. Its gradient is never kept: to ask for it does nothing.
+    `array` holds the bytes; `shape` is the logical one. It has no gradient:
+    to ask for one does nothing.
 
     Clauses: REC-20, REC-23, QNT-28, QNT-35.
     """
@@ -74,7 +75,7 @@ class QuantizedTensor(Tensor):
             clause="QNT-35",
         )
 
-    def _refuse(self, *operands: object, **named: object) -> NoReturn:
+    def _refuse(self, *_operands: object, **_named: object) -> NoReturn:
         raise TensorError(
             f"a quantised tensor of {self.dtype} is carried, not computed with",
             clause="QNT-34",

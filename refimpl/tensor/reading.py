@@ -1,4 +1,4 @@
-"""Values from outside: arrays, nested lists, numbers, tensor data; copied, so that no caller can change them."""
+"""Values from outside: arrays, nested lists, numbers, tensor data; copied, so that no caller changes them."""
 
 from __future__ import annotations
 

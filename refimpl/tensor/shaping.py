@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, TensorError
 from .core import AnyTensor, Number, as_dim, failed, of_operands
 from .creation import CreatedTensor
 from .dtype import Kind
@@ -34,9 +34,8 @@ class ShapedTensor(CreatedTensor):
             TensorError: the number of elements differs.
         """
         dims = [shape] if isinstance(shape, int) else list(shape)
-        known = math.prod(d for d in dims if d != -1)
-        if dims.count(-1) == 1 and known and self.size % known == 0:
-            dims[dims.index(-1)] = self.size // known
+        if -1 in dims:
+            dims = self._inferred(dims)
         if any(d < 0 for d in dims) or math.prod(dims) != self.size:
             raise failed(
                 "Reshape",
@@ -44,6 +43,19 @@ class ShapedTensor(CreatedTensor):
                 f"Current shape: {list(self.shape)}, target shape: {dims}.",
             )
         return self._with(self._space.xp.reshape(self._array, tuple(dims)))
+
+    def _inferred(self, dims: list[int]) -> list[int]:
+        """`dims` with the extent that stands for -1."""
+        known = math.prod(d for d in dims if d != -1)
+        facts = f"Current shape: {list(self.shape)}, target dimensions: {dims}."
+        if dims.count(-1) > 1:
+            raise failed("Reshape", "Repeated -1 in reshape.", facts)
+        if known == 0:
+            reason = "Cannot infer a dimension when another resolved dimension is zero."
+            raise failed("Reshape", reason, f"{facts} Specify all dimensions explicitly.")
+        if self.size % known:
+            raise failed("Reshape", "Cannot infer a valid target shape.", facts)
+        return [self.size // known if d == -1 else d for d in dims]
 
     def flatten(self, start: int = 0, end: int = -1) -> Self:
         """The axes from `start` to `end`, both included, as one."""
@@ -73,15 +85,14 @@ class ShapedTensor(CreatedTensor):
 
     def permute(self, axes: Sequence[int]) -> Self:
         """The axes in another order: axis `i` of the result is axis `axes[i]` of this tensor."""
-        order = tuple(as_dim(axis, self.rank, "Permute") for axis in axes)
-        if sorted(order) != list(range(self.rank)):
+        order = _axes("Permute", axes, self.rank)
+        if len(order) != self.rank:
             raise failed("Permute", f"The axes {list(axes)} do not name each of the {self.rank} axes once.")
         return self._with(self._space.xp.permute_dims(self._array, order))
 
     def flip(self, axes: Sequence[int]) -> Self:
         """The order of the elements along `axes` reversed."""
-        found = tuple(as_dim(axis, self.rank, "Flip") for axis in axes)
-        return self._with(self._space.xp.flip(self._array, axis=found))
+        return self._with(self._space.xp.flip(self._array, axis=_axes("flip", axes, self.rank)))
 
     def unsqueeze_dim(self, dim: int) -> Self:
         """A new axis of extent 1 before axis `dim`; the end is `rank` or -1."""
@@ -112,11 +123,18 @@ class ShapedTensor(CreatedTensor):
     def expand(self, shape: Sequence[int]) -> Self:
         """The elements repeated along axes of extent 1, and along new leading axes; -1 keeps an extent."""
         new = len(shape) - self.rank
-        wanted = [self.shape[i - new] if d == -1 and i >= new else d for i, d in enumerate(shape)]
-        fits = new >= 0 and all(w in (d, w * (d == 1)) for w, d in zip(wanted[new:], self.shape, strict=True))
-        if not fits or any(d < 0 for d in wanted):
-            raise failed("Expand", f"Can't expand a tensor of shape {list(self.shape)} to {list(shape)}.")
-        return self._with(self._space.xp.broadcast_to(self._array, tuple(wanted)))
+        wanted = tuple(self.shape[i - new] if d == -1 and i >= new else d for i, d in enumerate(shape))
+        for axis, (have, want) in enumerate(zip((1,) * new + self.shape, wanted, strict=False)):
+            if have not in (1, want) or want < 0:
+                raise failed(
+                    "Expand",
+                    "The provided tensor can't be broadcasted to the target shape.",
+                    f"Incompatible size at dimension '{axis}' => '{have} != {want}', which can't be "
+                    f"broadcasted. Tensor shape {debug_shape(self.shape)}, Target shape {debug_shape(wanted)}.",
+                )
+        if new < 0:
+            raise failed("Expand", f"A tensor of rank {self.rank} can't be expanded to rank {len(shape)}.")
+        return self._with(self._space.xp.broadcast_to(self._array, wanted))
 
     def repeat_dim(self, dim: int, times: int) -> Self:
         """The whole tensor `times` times in a row along axis `dim`."""
@@ -184,12 +202,10 @@ class ShapedTensor(CreatedTensor):
         if indices.rank != 1:
             raise failed("Select", f"The indices are of rank 1, got shape {list(indices.shape)}.")
         xp, places = self._space.xp, indices._array
-        if indices.size and (int(xp.min(places)) < 0 or int(xp.max(places)) >= self.shape[at]):
-            raise failed(
-                "Select",
-                f"index out of bounds: dimension {at} has {self.shape[at]} elements, the indices go from "
-                f"{int(xp.min(places))} to {int(xp.max(places))}",
-            )
+        if indices.size:
+            for place in (int(xp.min(places)), int(xp.max(places))):
+                if not 0 <= place < self.shape[at]:
+                    raise TensorError(f"index {place} out of bounds for dimension of size {self.shape[at]}")
         array = self._run(xp.take, self._array, places, axis=at)
         return self._made(array, device, self.dtype, state)
 
@@ -209,11 +225,12 @@ class ShapedTensor(CreatedTensor):
             expect("Cat", cls, tensor)
         device, state = of_operands("Cat", *tensors)
         same_dtype("Cat", *tensors)
+        shapes = ", ".join(debug_shape(t.shape) for t in tensors)
         if len({(t.shape[:at], t.shape[at + 1 :], t.rank) for t in tensors}) > 1:
             raise failed(
                 "Cat",
                 "Can't concatenate tensors with different shapes, except for the provided dimension",
-                f"Provided dimension ({at}), tensors shapes: {[list(t.shape) for t in tensors]}",
+                f"Provided dimension ({at}), tensors shapes: [{shapes}]",
             )
         array = first._run(first._space.xp.concat, [t._array for t in tensors], axis=at)
         return first._made(array, device, first.dtype, state)
@@ -240,6 +257,13 @@ class ShapedTensor(CreatedTensor):
     def mask_fill(self, mask: BoolTensor, value: Number) -> Self:
         """`value` where `mask` is true, the elements of this tensor elsewhere."""
         return self.mask_where(mask, self._full(self.shape, value, self.device, self.dtype))
+
+
+def _axes(operation: str, axes: Sequence[int], rank: int) -> tuple[int, ...]:
+    found = tuple(as_dim(axis, rank, operation) for axis in axes)
+    if len(set(found)) != len(found):
+        raise failed(operation, "The axes must be unique.", f"The axes '{list(found)}' are not unique.")
+    return found
 
 
 def same_dtype(operation: str, *tensors: AnyTensor) -> None:
@@ -283,8 +307,8 @@ def common_shape(operation: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
                 raise failed(
                     operation,
                     "The provided tensors have incompatible shapes.",
-                    f"Incompatible size at dimension '{axis}' => '{have} != {want}', which can't be broadcasted. "
-                    f"Lhs tensor shape {debug_shape(shapes[0])}, Rhs tensor shape {debug_shape(shapes[1])}.",
+                    f"Incompatible size at dimension '{axis}' => '{have} != {want}', which can't be "
+                    f"broadcasted. Lhs tensor shape {debug_shape(shapes[0])}, Rhs tensor shape {debug_shape(shapes[1])}.",
                 )
             result[axis] = want if have == 1 else have
     return tuple(result)
@@ -309,3 +333,24 @@ def _range(part: Index, extent: int) -> slice:
         raise failed("Slice", f"index {part} is out of bounds for an axis of {extent} elements.")
     at = part % extent
     return slice(at, at + 1)
+
+
+def refuse_matmul(lhs: AnyTensor, rhs: AnyTensor) -> NoReturn:
+    """Say why two tensors are no matrices that can be multiplied.
+
+    Raises:
+        TensorError: always.
+    """
+    rank = min(lhs.rank, rhs.rank)
+    if rank < 2:
+        raise failed(
+            "Matmul", f"Matmul requires tensors with at least 2 dimensions, but got {rank} dimension(s)."
+        )
+    if lhs.shape[-1] != rhs.shape[-2]:
+        raise failed(
+            "Matmul",
+            f"The inner dimension of matmul should be the same, but got {lhs.shape[-1]} and {rhs.shape[-2]}.",
+            f"Lhs shape {debug_shape(lhs.shape)}, rhs shape {debug_shape(rhs.shape)}.",
+        )
+    common_shape("Matmul", lhs.shape[:-2], rhs.shape[:-2])
+    raise failed("Matmul", f"The shapes {list(lhs.shape)} and {list(rhs.shape)} do not fit.")

@@ -1,0 +1,149 @@
+"""The functions that layers are made of, under Burn's names: one result each, checked once."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .core import failed, of_operands
+from .float_tensor import Tensor
+from .gradient import LEAF
+from .int_tensor import IntTensor
+from .shaping import same_dtype
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input @ weight`, and `bias` added to each row. The weight is not transposed.
+
+    Shapes:
+        input [..., d_input], weight [d_input, d_output], bias [d_output]; result [..., d_output].
+
+    Raises:
+        TensorError: the extents or dtypes do not fit.
+        DeviceMismatchError: the tensors are on different hardware.
+
+    Burn: burn_tensor::module::linear
+    """
+    x, w, device, dtype, state = input._array, weight._array, input.device, input.dtype, input.grad_state
+    if bias is None or dtype.itemsize == 2 or x.ndim < 2:
+        return _linear_by_parts(input, weight, bias)
+    b = bias._array
+    if not (
+        weight.device is device
+        and bias.device is device
+        and weight.grad_state is state
+        and bias.grad_state is state
+        and state is not LEAF
+    ):
+        device, state = of_operands("linear", input, weight, bias)
+    if weight.dtype is not dtype or bias.dtype is not dtype or w.ndim != 2 or b.shape != w.shape[1:]:
+        return _linear_by_parts(input, weight, bias)
+    try:
+        array = device.space.quiet.run(_affine, x, w, b)
+    except ValueError:
+        return _linear_by_parts(input, weight, bias)
+    return Tensor._made(array, device, dtype, state)
+
+
+def _affine(x: Any, w: Any, b: Any) -> Any:
+    product = x @ w
+    product += b
+    return product
+
+
+def _linear_by_parts(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """`linear` for every operand, refused where they do not fit."""
+    operands = (input, weight) if bias is None else (input, weight, bias)
+    of_operands("linear", *operands)
+    same_dtype("linear", *operands)
+    if input.rank < 1:
+        raise failed("linear", "Linear requires input with at least 1 dimension.")
+    if weight.rank != 2 or input.shape[-1] != weight.shape[0]:
+        raise failed(
+            "linear",
+            f"Last dimension of input ({input.shape[-1]}) must match input dimension of weight "
+            f"({weight.shape[0] if weight.rank else 1}).",
+        )
+    if bias is not None and bias.shape != weight.shape[1:]:
+        raise failed(
+            "linear",
+            f"Dimension of bias ({bias.shape[0] if bias.rank else 1}) must match output dimension of weight "
+            f"({weight.shape[1]}).",
+        )
+    product = input @ weight if input.rank > 1 else (input.unsqueeze_dim(0) @ weight).squeeze_dim(0)
+    return product if bias is None else product + bias
+
+
+def embedding(weights: Tensor, indices: IntTensor) -> Tensor:
+    """The rows of `weights` at `indices`.
+
+    Shapes:
+        weights [n_embedding, d_model], indices [batch, seq]; result [batch, seq, d_model].
+
+    Raises:
+        TensorError: an index is beyond the rows.
+
+    Burn: burn_tensor::module::embedding
+    """
+    rows = weights.select(0, indices.reshape(indices.size))
+    return rows.reshape((*indices.shape, weights.shape[1]))
+
+
+def layer_norm(input: Tensor, gamma: Tensor, beta: Tensor | None, epsilon: float) -> Tensor:
+    """Each row less its mean, over its deviation, times `gamma`, plus `beta`.
+
+    The deviation is the root of the biased variance and `epsilon`. F16 and BF16 are computed in F32 and
+    rounded once.
+
+    Shapes:
+        input [..., d_model], gamma and beta [d_model].
+
+    Burn: burn_tensor::module::layer_norm
+    """
+    operands = (input, gamma) if beta is None else (input, gamma, beta)
+    of_operands("layer_norm", *operands)
+    same_dtype("layer_norm", *operands)
+    for name, tensor in zip(("gamma", "beta"), operands[1:], strict=False):
+        if tensor.shape != input.shape[-1:]:
+            raise failed(
+                "layer_norm",
+                f"{name} of shape {list(tensor.shape)} must match the last dimension of the input "
+                f"({input.shape[-1] if input.rank else 0}).",
+            )
+    x = input._widened()
+    centred = x - x.mean_dim(-1)
+    variance = centred.square().mean_dim(-1)
+    scaled = centred / (variance + epsilon).sqrt() * gamma._widened()
+    return (scaled if beta is None else scaled + beta._widened())._narrowed(input.dtype)
+
+
+def batch_norm(
+    input: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, variance: Tensor, epsilon: float
+) -> Tensor:
+    """Each channel less its `mean`, over the root of `variance` and `epsilon`, times `gamma`, plus `beta`.
+
+    Shapes:
+        input [batch, channels, ...], the others [channels].
+
+    Burn: burn_tensor::module::batch_norm
+    """
+    shape = [1, input.shape[1], *[1] * (input.rank - 2)]
+    std = (variance.reshape(shape) + epsilon).sqrt()
+    return (input - mean.reshape(shape)) / std * gamma.reshape(shape) + beta.reshape(shape)
+
+
+def batch_norm_train(
+    input: Tensor, gamma: Tensor, beta: Tensor, epsilon: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`batch_norm` by the batch's own statistics; with it their mean and biased variance, detached.
+
+    Burn: burn_tensor::module::batch_norm_train
+    """
+    channels = input.shape[1]
+    samples = math.prod(input.shape) // channels
+    mean = input.swap_dims(0, 1).reshape([channels, samples]).mean_dim(1)
+    centred = input - mean.reshape([1, channels, *[1] * (input.rank - 2)])
+    variance = centred.square().swap_dims(0, 1).reshape([channels, samples]).mean_dim(1)
+    mean, variance = mean.reshape([channels]), variance.reshape([channels])
+    output = batch_norm(input, gamma, beta, mean, variance, epsilon)
+    return output, mean.detach(), variance.detach()
