@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import ArgumentTypeError, InvalidArgumentError
 from .matcher import All, Exact, Explicit, Include, Json, Matcher, Regex, from_serde, fuse, to_serde
 from .param_id import ParamId
 from .pattern import Pattern
+from .traversal import ModuleVisitor
 
 if TYPE_CHECKING:
+    from ..tensor.tensor import BoolTensor, IntTensor, Tensor
     from .flag import Flag
     from .param import Param
     from .traversal import ModuleNode
@@ -67,21 +70,9 @@ class ParamGroup:
 
         Clauses: GRP-4.
         """
-        from .traversal import ModuleVisitor
-
-        found: list[ParamId] = []
-
-        class Collector(ModuleVisitor):
-            def visit_float(self, param: Param[Any]) -> None:
-                found.append(param.id)
-
-            visit_int = visit_bool = visit_float
-
-            def visit_flag(self, flag: Param[Flag]) -> None:
-                found.append(flag.id)
-
-        module.visit(Collector())
-        return cls._make(Explicit(tuple(found)))
+        collector = _IdCollector()
+        module.visit(collector)
+        return cls._make(Explicit(tuple(collector.ids)))
 
     @classmethod
     def from_path(cls, path: str) -> ParamGroup:
@@ -215,7 +206,7 @@ class ParamGroup:
         """
         if not isinstance(form, dict) or "matcher" not in form:
             raise InvalidArgumentError(
-                f"{form!r} writes no parameter group",
+                f"{reprlib.repr(form)} writes no parameter group",
                 clause="GRP-13",
                 hint='one is {"matcher": ..., "excludes": null}',
             )
@@ -236,6 +227,23 @@ class ParamGroup:
     def __repr__(self) -> str:
         excludes = "None" if self._excludes is None else f"Some({self._excludes!r})"
         return f"ParamGroup {{ matcher: {self._matcher!r}, excludes: {excludes} }}"
+
+
+class _IdCollector(ModuleVisitor):
+    def __init__(self) -> None:
+        self.ids: list[ParamId] = []
+
+    def visit_float(self, param: Param[Tensor]) -> None:
+        self.ids.append(param.id)
+
+    def visit_int(self, param: Param[IntTensor]) -> None:
+        self.ids.append(param.id)
+
+    def visit_bool(self, param: Param[BoolTensor]) -> None:
+        self.ids.append(param.id)
+
+    def visit_flag(self, flag: Param[Flag]) -> None:
+        self.ids.append(flag.id)
 
 
 def _checked_id(id: ParamId) -> ParamId:

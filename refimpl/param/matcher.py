@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -169,7 +170,7 @@ def from_serde(form: Json, depth: int = 0) -> Matcher:
         case {"Combined": [*members], **rest} if not rest and depth < _MAX_DEPTH:
             return Combined(tuple(from_serde(member, depth + 1) for member in members))
     raise InvalidArgumentError(
-        f"{form!r} writes no matcher of a parameter group",
+        f"{reprlib.repr(form)} writes no matcher of a parameter group",
         clause="GRP-13",
         hint='one is "All" or an object of one key: Explicit, Path or Combined',
     )
@@ -179,7 +180,9 @@ def _id_from_serde(form: Json) -> ParamId:
     match form:
         case {"value": int(value), **rest} if not rest:
             return ParamId.from_int(value)
-    raise InvalidArgumentError(f"{form!r} writes no parameter id", clause="PAR-7", hint='one is {"value": 1}')
+    raise InvalidArgumentError(
+        f"{reprlib.repr(form)} writes no parameter id", clause="PAR-7", hint='one is {"value": 1}'
+    )
 
 
 def _texts(texts: list[Json]) -> tuple[str, ...]:

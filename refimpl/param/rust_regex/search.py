@@ -8,6 +8,7 @@ at the end stands a mark of the places that hold there. Marks are surrogates, wh
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 from .char_set import CharSet
@@ -39,7 +40,7 @@ class TooManyPlaces(Exception):  # noqa: N818 - caught where it is known what to
 class Program:
     """What RE2 searches for, and how a text is made ready for it."""
 
-    __slots__ = ("_copies", "_kinds", "source")
+    __slots__ = ("_copies", "_kinds", "_marks", "source")
 
     def __init__(self, tree: Node) -> None:
         kinds, run = list(places(tree)), longest_run(tree)
@@ -48,6 +49,7 @@ class Program:
             raise TooManyPlaces
         self._kinds = kinds if marked else []
         self._copies = run
+        self._marks: dict[tuple[str, str], str] = {}
         self.source = _Emitter(self._kinds).emit(tree)[0].encode()
 
     def text(self, text: str) -> bytes:
@@ -59,13 +61,17 @@ class Program:
         if not self._kinds:
             return text.encode()
         text.encode()
-        marked = [self._mark(text, at) * self._copies + text[at : at + 1] for at in range(len(text) + 1)]
+        chars = ["", *text, ""]
+        marked = [self._mark(*pair) + pair[1] for pair in pairwise(chars)]
         return "".join(marked).encode("utf-8", "surrogatepass")
 
-    def _mark(self, text: str, at: int) -> str:
-        before, after = text[at - 1 : at] if at else "", text[at : at + 1]
-        holding = sum(holds(place, before, after) << bit for bit, place in enumerate(self._kinds))
-        return chr(_MARKS + holding)
+    def _mark(self, before: str, after: str) -> str:
+        """The mark of a position between two characters, as often as it may be asked for."""
+        known = self._marks.get((before, after))
+        if known is None:
+            holding = sum(holds(place, before, after) << bit for bit, place in enumerate(self._kinds))
+            known = self._marks[before, after] = chr(_MARKS + holding) * self._copies
+        return known
 
 
 class _Emitter:
