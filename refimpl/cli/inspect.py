@@ -11,8 +11,6 @@ import click
 from .terminal import console, write_json
 
 if TYPE_CHECKING:
-    from rich.tree import Tree
-
     from ..burnpack.reader import Entry, Pack
     from ..burnpack.scalar import Scalar
 
@@ -91,31 +89,20 @@ def _print_table(pack: Pack) -> None:
 
 
 def _print_tree(pack: Pack) -> None:
-    from rich.tree import Tree
-
-    root = Tree(_shown(pack.path or ""))
-    branches: dict[str, Tree] = {"": root}
-    for entry in pack.values():
-        path, _, leaf = entry.name.rpartition(".")
-        branch = _branch(branches, path)
-        nbytes, *facts = _facts(entry)
-        branch.add("  ".join((_shown(leaf) or '""', f"{nbytes} bytes", *facts)))
     out = console()
-    out.print(root, soft_wrap=True)
+    entered: list[str] = []
+    for entry in pack.values():
+        *path, leaf = entry.name.split(".")
+        depth = 0
+        while depth < min(len(path), len(entered)) and path[depth] == entered[depth]:
+            depth += 1
+        for level, name in enumerate(path[depth:], depth):
+            out.print("  " * level + (_shown(name) or '""'), soft_wrap=True)
+        entered = path
+        nbytes, *facts = _facts(entry)
+        line = "  ".join((_shown(leaf) or '""', f"{nbytes} bytes", *facts))
+        out.print("  " * len(path) + line, soft_wrap=True)
     out.print(_summary(pack), style="bold")
-
-
-def _branch(branches: dict[str, Tree], path: str) -> Tree:
-    """The branch of `path`, made with those above it; a loop, as a name may have any number of dots."""
-    missing: list[str] = []
-    at = path
-    while at not in branches:
-        missing.append(at)
-        at = at.rpartition(".")[0]
-    branch = branches[at]
-    for name in reversed(missing):
-        branch = branches[name] = branch.add(_shown(name.rpartition(".")[2]) or '""')
-    return branch
 
 
 def _facts(entry: Entry) -> tuple[str, str, str, str]:
