@@ -502,7 +502,7 @@ class Param(ModuleNode, Generic[T]):
             base = mapper.map_flag(shown)
         if base is shown and attached is None:
             return self
-        if not isinstance(base, Param) or base.kind is not kind:
+        if not isinstance(base, Param) or base._cell.kind is not kind:
             raise ArgumentTypeError(
                 f"{type(mapper).__name__} must return a Param of {kind.__name__}, got {base!r}",
                 clause="MOD-2",

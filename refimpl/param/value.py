@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, TypeVar, cast
 
 from ..tensor.device import Device
+from ..tensor.gradient import PLAIN
 from ..tensor.tensor import BoolTensor, IntTensor, QuantizedTensor, Tensor
 from .flag import Flag
 
@@ -34,12 +35,12 @@ def is_active(value: ParameterValue) -> bool:
 def set_require_grad(value: T, require_grad: bool) -> T:
     """`value` with the gradient setting, as far as its kind and device have one.
 
-    True on a float of a plain device changes nothing, and neither does anything on other kinds.
+    A float of a plain device has none, and neither have the other kinds.
 
     Burn: burn_core::module::Parameter::set_require_grad
     Clauses: PAR-39, PAR-40.
     """
-    if not isinstance(value, Tensor) or (require_grad and not value.is_autodiff):
+    if not isinstance(value, Tensor) or value.grad_state is PLAIN:
         return value
     changed: Any = value.set_require_grad(require_grad)
     return changed  # type: ignore[no-any-return]  # the same kind
