@@ -20,8 +20,8 @@ TENSOR_ALIGNMENT: Final = 256
 def encode_header(metadata_size: int) -> bytes:
     """The header of a container with that many bytes of metadata.
 
-    >>> encode_header(10).hex(" ", 4)
-    '4e525542 01000a00 0000'
+    >>> encode_header(10).hex(" ", 2)
+    '4e52 5542 0100 0a00 0000'
 
     Burn: burn_pack::Header::into_bytes
     Clauses: BPK-2.

@@ -49,7 +49,7 @@ class Tower(LayerParallelism[Tensor, Tensor, Tensor]):
     def layer_output(self) -> Affine:
         return self.last
 
-    def into_layers(self) -> LayerSequence[Affine, Affine, Affine]:
+    def into_layers(self) -> LayerSequence[Tensor, Tensor, Tensor]:
         return LayerSequence(input=self.first, hidden=self.middle, output=self.last)
 
 

@@ -14,6 +14,8 @@ from sybil.document import PythonDocStringDocument
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 from sybil.parsers.rest import DocTestParser
 
+import refimpl
+
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
 
@@ -74,6 +76,8 @@ def test_every_example_runs_and_prints_what_it_says(
     sybil = DOCSTRINGS if document.suffix == ".py" else MARKDOWN
     parsed = sybil.parse(document)
     parsed.namespace["__name__"] = "__main__"
+    if sybil is DOCSTRINGS:  # the reader of a docstring has done `from refimpl import *`
+        parsed.namespace |= {name: getattr(refimpl, name) for name in refimpl.__all__}
 
     for example in parsed.examples():
         example.evaluate()
