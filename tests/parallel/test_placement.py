@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import refimpl as rf
 from refimpl.errors import ArgumentTypeError, InvalidArgumentError, PlacementError, ResourceError
+from tests.golden.recorded import load
 
 SIM = [rf.Device("sim", index) for index in range(4)]
-GOLDEN = Path(__file__).parent.parent / "golden" / "placement.json.gz"
-CASES = json.loads(gzip.decompress(GOLDEN.read_bytes()))["cases"]
+CASES = load("placement.json.gz")["cases"]
 
 
 def by_memory(capacities: list[int], input: int, hidden: list[int], output: Any) -> rf.LayerPlacement | None:

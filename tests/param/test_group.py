@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from refimpl import BoolTensor, Device, Flag, IntTensor, Module, Param, ParamGroup, ParamId, Tensor
 from refimpl.errors import ArgumentTypeError, InvalidArgumentError, InvalidPatternError
+from tests.golden.recorded import load
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "groups.json.gz"
-ANSWERS = json.loads(gzip.decompress(GOLDEN.read_bytes()))
+ANSWERS = load("groups.json.gz")
 ID = ParamId.from_int(1)
 
 

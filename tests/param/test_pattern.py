@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +9,9 @@ import pytest
 from refimpl import ParamGroup, ParamId
 from refimpl.errors import InvalidArgumentError, InvalidPatternError
 from refimpl.param.pattern import Pattern
+from tests.golden.recorded import load
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "rust_regex.json.gz"
-RECORDED: dict[str, Any] = json.loads(gzip.decompress(GOLDEN.read_bytes()))
+RECORDED: dict[str, Any] = load("rust_regex.json.gz")
 FOUND = [case for case in RECORDED["cases"] if "found" in case]
 REFUSED = [case for case in RECORDED["cases"] if "refused" in case]
 
