@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Iterable
-from decimal import Decimal
 from typing import Final
 
 _ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
@@ -62,6 +61,8 @@ def display_float(value: float) -> str:
         return "NaN"
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
+    from decimal import Decimal  # seldom needed, and slow to import
+
     return format(Decimal(repr(float(value))), "f").removesuffix(".0")
 
 

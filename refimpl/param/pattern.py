@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import InvalidArgumentError, InvalidPatternError
 from ..rust_text import debug_str
-from .rust_regex.parser import parse
-from .rust_regex.search import Program, TooManyPlaces
-from .rust_regex.syntax import PatternSyntaxError
-from .rust_regex.tree import size
+
+if TYPE_CHECKING:
+    from .rust_regex.search import Program
 
 #: How many bytes Rust's compiled program may take.
 SIZE_LIMIT: Final = 10485760
@@ -60,7 +59,13 @@ class Pattern:
 
 @lru_cache(maxsize=256)
 def _compiled(source: str) -> tuple[Program, Any]:
+    # With the first pattern, not with the first group: these load tables of Unicode's classes.
     import re2
+
+    from .rust_regex.parser import parse
+    from .rust_regex.search import Program, TooManyPlaces
+    from .rust_regex.syntax import PatternSyntaxError
+    from .rust_regex.tree import size
 
     try:
         source.encode()
