@@ -278,6 +278,9 @@ class Stream:
                     raise end_of_data()
                 self.pos = pos + length
                 left = left - 1 if left > 0 else _after(left, 1)
+            elif 0x80 < (first := data[pos]) < 0x98 and len(outer) < self.depth:
+                outer.append(left - 1 if left > 0 else _after(left, 1))
+                self.pos, left = pos + 1, first - 0x80  # an array of up to 23 items
             else:
                 left = self._skip_head(left, outer)
 

@@ -97,12 +97,17 @@ def _print_tree(pack: Pack) -> None:
         while depth < min(len(path), len(entered)) and path[depth] == entered[depth]:
             depth += 1
         for level, name in enumerate(path[depth:], depth):
-            out.print("  " * level + (_shown(name) or '""'), soft_wrap=True)
+            out.print(_indent(level) + (_shown(name) or '""'), soft_wrap=True)
         entered = path
         nbytes, *facts = _facts(entry)
         line = "  ".join((_shown(leaf) or '""', f"{nbytes} bytes", *facts))
-        out.print("  " * len(path) + line, soft_wrap=True)
+        out.print(_indent(len(path)) + line, soft_wrap=True)
     out.print(_summary(pack), style="bold")
+
+
+def _indent(level: int) -> str:
+    """A name may have a million dots: past 40 levels the tree goes straight down."""
+    return "  " * min(level, 40)
 
 
 def _facts(entry: Entry) -> tuple[str, str, str, str]:

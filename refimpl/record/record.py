@@ -87,9 +87,18 @@ class ModuleRecord:
     def __len__(self) -> int:
         return len(self._entries)
 
+    def __bool__(self) -> bool:
+        """A record is one even when it is empty: `is_empty` asks for that."""
+        return True
+
     def is_empty(self) -> bool:
         """Whether there are no entries."""
         return not self._entries
+
+    @property
+    def dtype_policy(self) -> DTypePolicy:
+        """Which dtypes the module gets when this is loaded."""
+        return self._dtype_policy
 
     @property
     def entries(self) -> tuple[RecordEntry, ...]:
