@@ -223,3 +223,15 @@ def test_ids_from_module_lists_parameters_and_flags_in_traversal_order() -> None
     assert group == ParamGroup.from_ids([weight.id, index.id, mask.id, weight.id, flag.id])
     assert group.matches(flag.id, None)
     assert not group.matches(ParamId.from_int(99), None)
+
+
+@pytest.mark.clause("GRP-12")
+def test_a_single_matcher_fused_with_a_list_stands_last_on_either_side() -> None:
+    several = ParamGroup.from_any_predicates(["a", "b"])
+    listed = 'Path(Include(["b"])), Path(Include(["a"]))'
+    single = ParamGroup.from_path("w")
+
+    for fused in (single.fuse(several), several.fuse(single)):
+        assert repr(fused) == (
+            f'ParamGroup {{ matcher: Combined([{listed}, Path(Exact(["w"]))]), excludes: None }}'
+        )
