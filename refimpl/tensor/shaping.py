@@ -130,7 +130,8 @@ class ShapedTensor(CreatedTensor):
                     "Expand",
                     "The provided tensor can't be broadcasted to the target shape.",
                     f"Incompatible size at dimension '{axis}' => '{have} != {want}', which can't be "
-                    f"broadcasted. Tensor shape {debug_shape(self.shape)}, Target shape {debug_shape(wanted)}.",
+                    f"broadcasted. Tensor shape {debug_shape(self.shape)}, "
+                    f"Target shape {debug_shape(wanted)}.",
                 )
         if new < 0:
             raise failed("Expand", f"A tensor of rank {self.rank} can't be expanded to rank {len(shape)}.")
@@ -308,7 +309,8 @@ def common_shape(operation: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
                     operation,
                     "The provided tensors have incompatible shapes.",
                     f"Incompatible size at dimension '{axis}' => '{have} != {want}', which can't be "
-                    f"broadcasted. Lhs tensor shape {debug_shape(shapes[0])}, Rhs tensor shape {debug_shape(shapes[1])}.",
+                    f"broadcasted. Lhs tensor shape {debug_shape(shapes[0])}, "
+                    f"Rhs tensor shape {debug_shape(shapes[1])}.",
                 )
             result[axis] = want if have == 1 else have
     return tuple(result)
