@@ -1,0 +1,245 @@
+"""`dynamic/1`: a tree described in JSON becomes instances of Module classes made at run time."""
+
+from __future__ import annotations
+
+import types
+from typing import Annotated, Any, Final, TypeVar
+
+from ...module.fields import Array, Skip
+from ...module.module import Module
+from ...module.tree import Tree
+from ...module.trait import ModuleTrait
+from ...module.variants import ModuleEnum
+from ...param.flag import Flag
+from ...param.param import Param
+from ...param.param_id import ParamId
+from ...param.running import RunningState
+from .args import Args, flag, items, number, only, signed, text, whole
+from .faults import LackingError, StepError
+from .parameters import Habits, Site, lazy
+from .values import KINDS, declared, express, make, read_data, with_require_grad
+
+#: A value with the annotation of a field that may hold it.
+Typed = tuple[Any, Any]
+_T = TypeVar("_T")
+_NONE: Final = type(None)
+
+
+def dynamic(s: Site, args: Args) -> ModuleTrait:
+    """The tree; what is no module by itself stands in a `Tree`."""
+    tree = args.get("tree")
+    value, hint = _Builder(s).node(tree)
+    if isinstance(value, ModuleTrait):
+        return value
+    if isinstance(value, tuple) and getattr(hint, "__args__", ())[-1] is not Ellipsis:
+        raise LackingError("root_tuple", "a bare tuple at the root is a list in Python")
+    return Tree(value)
+
+
+class _Builder:
+    """Builds nodes depth first; equal structs are one class, so that they can stand in one list."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._labels: dict[str, Param[Any]] = {}
+        self._classes: dict[Any, type[Module]] = {}
+
+    def node(self, spec: Any) -> Typed:
+        """Any node but a field's `const` or `skip`."""
+        if isinstance(spec, dict) and isinstance(spec.get("struct"), str):
+            return self._struct(spec)
+        if isinstance(spec, dict) and isinstance(spec.get("enum"), str):
+            return self._variant(spec)
+        key, inner = only(spec, "node")
+        match key:
+            case "vec" | "array":
+                return self._sequence(key, inner)
+            case "tuple":
+                parts = [self.node(one) for one in inner]
+                if not 2 <= len(parts) <= 10:
+                    raise StepError(f"a tuple holds 2 to 10 nodes, not {len(parts)}")
+                return tuple(value for value, _ in parts), tuple[tuple(hint for _, hint in parts)]  # type: ignore[misc]
+            case "some":
+                value, hint = self.node(inner)
+                if value is None or _is_optional(hint):
+                    raise LackingError("nested_option", "Python has no option of an option")
+                return value, hint | None
+            case "none":
+                return None, _NONE
+            case "const":
+                return constant(inner)
+            case "flag":
+                made: Any = Param.from_bool(flag(inner, "value"))
+                id, _ = self._id(inner)
+                return (made if id is None else made.with_id(id)), Param[Flag]
+            case "running":
+                return self._running(inner), RunningState
+            case "tensor":
+                kind = text(inner, "kind")
+                tensor = make(kind, read_data(inner, kind, 0), self._device(inner))
+                return with_require_grad(tensor, True) if flag(inner, "require_grad", False) else tensor, KINDS[kind]
+            case "same":
+                return self._same(inner)
+            case "float" | "int" | "bool":
+                param = self._parameter(key, inner)
+                if "label" in inner:
+                    self._labels[text(inner, "label")] = param
+                return param, Param[KINDS[key]]  # type: ignore[misc]  # chosen at run time
+        raise StepError(f"{key!r} is no node")
+
+    # --- Structs, variants, lists ----------------------------------------------------------------------
+
+    def _field(self, spec: Any) -> Typed:
+        if isinstance(spec, dict) and "const" in spec:
+            return constant(spec["const"])
+        if isinstance(spec, dict) and "skip" in spec:
+            value, hint = self.node(spec["skip"])
+            return value, Skip[_declared(hint)]
+        value, hint = self.node(spec)
+        return value, _declared(hint)
+
+    def _struct(self, spec: Args) -> Typed:
+        fields = [(name, *self._field(one)) for name, one in items(spec, "fields")]
+        cls = self._class(spec["struct"], Module, tuple((name, hint) for name, _, hint in fields))
+        return cls(**{name: value for name, value, _ in fields}), cls
+
+    def _variant(self, spec: Args) -> Typed:
+        value, hint = self._field(spec.get("payload"))
+        base = self._class(spec["enum"], ModuleEnum, ())
+        return self._class(text(spec, "variant"), base, (("value", hint),))(value=value), base
+
+    def _class(self, name: str, base: type[Module], fields: tuple[tuple[str, Any], ...]) -> type[Module]:
+        key = (name, base, fields)
+        found = self._classes.get(key)
+        if found is None:
+            annotations = {"__annotations__": dict(fields), "__module__": __name__}
+            found = types.new_class(name, (base,), exec_body=lambda space: space.update(annotations))
+            self._classes[key] = found
+        return found
+
+    def _sequence(self, key: str, inner: Any) -> Typed:
+        parts = [self.node(one) for one in inner]
+        hint = _element([hint for _, hint in parts])
+        values = tuple(value for value, _ in parts)
+        if key == "vec":
+            return values, tuple[hint, ...]  # type: ignore[valid-type]
+        if len(parts) > 4:
+            raise StepError(f"an array here holds at most 4 nodes, not {len(parts)}")
+        return values, Annotated[tuple[hint, ...], Array]  # type: ignore[valid-type]
+
+    # --- Parameters, running states --------------------------------------------------------------------
+
+    def _id(self, spec: Args) -> tuple[ParamId | None, int]:
+        if spec.get("id") is None:
+            return None, 0
+        id = self._site.id(whole(spec["id"]))
+        return id, int(id)
+
+    def _device(self, spec: Args) -> Any:
+        return self._site.device if spec.get("device") is None else self._site.state.device(spec["device"])
+
+    def _running(self, spec: Args) -> RunningState:
+        id, seed = self._id(spec)
+        value: Any = make("float", read_data(spec, "float", seed), self._device(spec))
+        return RunningState.new(value) if id is None else RunningState.with_id(id, value)
+
+    def _same(self, label: Any) -> Typed:
+        if label not in self._labels:
+            raise StepError(f"no parameter before has the label {label!r}")
+        clone = self._labels[label].clone()
+        return clone, Param[clone.kind]  # type: ignore[name-defined]  # chosen at run time
+
+    def _parameter(self, kind: str, spec: Args) -> Param[Any]:
+        id, seed = self._id(spec)
+        device, how = self._device(spec), spec.get("how", "from_tensor" if kind == "float" else "initialized")
+        made: Any
+        match how:
+            case "lazy":
+                habits = Habits(spec.get("panics"), flag(spec, "ignore_require_grad", False))
+                source = spec
+                if spec.get("init_shape") is not None:
+                    source = {"shape": spec["init_shape"], "dtype": spec.get("dtype"), "seed": spec.get("seed")}
+                data, shape = read_data(source, kind, seed), declared(spec, kind)[1]
+                require_grad = flag(spec, "require_grad", True)
+                id = ParamId.new() if id is None else id
+                made = lazy(self._site.state, id, data, shape, device, require_grad, kind, habits)
+            case "initialized":
+                value: Any = make(kind, read_data(spec, kind, seed), device)
+                if flag(spec, "require_grad", False):
+                    value = with_require_grad(value, True)
+                made = Param.initialized(ParamId.new() if id is None else id, value)
+            case "from_tensor" if kind == "float":
+                tensor: Any = make(kind, read_data(spec, kind, seed), device)
+                made = Param.from_tensor(tensor)
+            case "from_data" if kind == "float":
+                made = Param.from_data(read_data(spec, kind, seed), device)
+            case _:
+                raise StepError(f"{how!r} is no way to make a parameter of kind {kind}")
+        made = made if id is None else made.with_id(id)
+        for mapper in ("init", "load", "save"):
+            if spec.get(mapper) is not None:
+                made = _mapped(made, mapper, spec[mapper])
+        return made  # type: ignore[no-any-return]
+
+
+def _mapped(param: Any, which: str, expr: Any) -> Any:
+    return getattr(param, f"{which}_mapper")(lambda value: express(value, expr))
+
+
+def constant(spec: Any) -> Typed:
+    """A constant with its annotation."""
+    key, inner = only(spec, "constant")
+    match key:
+        case "float":
+            return number(inner), float
+        case "int":
+            return signed(inner), int
+        case "bool":
+            return flag(spec, key), bool
+        case "str":
+            return text(spec, key), str
+        case "floats":
+            return tuple(number(one) for one in inner), tuple[float, ...]
+        case "ints":
+            return tuple(signed(one) for one in inner), tuple[int, ...]
+        case "some_int":
+            return signed(inner), int | None
+        case "none_int":
+            return None, int | None
+    raise StepError(f"{key!r} is no constant")
+
+
+def _is_optional(hint: Any) -> bool:
+    return hint is _NONE or _NONE in getattr(hint, "__args__", ())
+
+
+def _declared(hint: Any) -> Any:
+    """The annotation of a field: an option that is None names no type, so it gets one."""
+    return Param[KINDS["float"]] | None if hint is _NONE else hint  # type: ignore[misc]
+
+
+def _element(hints: list[Any]) -> Any:
+    """One annotation for the elements of a list.
+
+    Raises:
+        LackingError: they have no type in common that Python can say.
+    """
+    optional = [hint for hint in hints if _is_optional(hint)]
+    cores = list(dict.fromkeys(_core(hint) for hint in hints if hint is not _NONE))
+    if optional and len(optional) != len(hints):
+        raise LackingError("mixed_list", "a list holds options or none, not some of both")
+    if not cores:
+        core: Any = Param[KINDS["float"]]  # type: ignore[misc]
+    elif len(cores) == 1:
+        core = cores[0]
+    elif any(getattr(core, "__origin__", None) is tuple or hasattr(core, "__metadata__") for core in cores):
+        raise LackingError("mixed_list", "lists and tuples of several types in one list")
+    else:
+        core = _T
+    return core | None if optional else core
+
+
+def _core(hint: Any) -> Any:
+    if not _is_optional(hint):
+        return hint
+    return next(arg for arg in hint.__args__ if arg is not _NONE)

@@ -1,0 +1,81 @@
+"""`zoo/layered`: a model in layers, whose `into_layers` gives what the case asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...module.trait import ModuleTrait
+from ...parallel.layer import DistributedLayer, LayerParallelism, LayerSequence
+from ...param.flag import Flag
+from ...param.param import Param
+from ...tensor.data import TensorData
+from ...tensor.device import Device
+from ...tensor.tensor import Tensor
+from .args import Args, flag
+from .faults import StepError
+from .parameters import Site, lazy
+
+_ORDERS = ("forward", "reversed", "short", "long")
+
+
+def layered(s: Site, args: Args) -> ModuleTrait:
+    """The model, each layer on the device that the placement names."""
+    placement = s.state.placement(args.get("placement"))
+    is_lazy, order, log = flag(args, "lazy", False), args.get("order", "forward"), s.state.log
+    if order not in _ORDERS:
+        raise StepError(f"{order!r} is no order of layers")
+
+    class Lin(DistributedLayer[Tensor, Tensor]):
+        weight: Param[Tensor]
+        on: Param[Flag]
+
+        def forward(self, input: Tensor) -> Tensor:
+            log.append((int(self.weight.id), input.device, None))
+            return input @ self.weight.val()
+
+    class Stack(LayerParallelism[Tensor, Tensor, Tensor]):
+        input: Lin
+        hidden: tuple[Lin, ...]
+        output: Lin
+
+        def layer_input(self) -> Lin:
+            return self.input
+
+        def layers_hidden(self) -> tuple[Lin, ...]:
+            return self.hidden
+
+        def layer_output(self) -> Lin:
+            return self.output
+
+        def into_layers(self) -> LayerSequence[Tensor, Tensor, Tensor]:
+            return LayerSequence(self.input, _reordered(self.hidden, order), self.output)
+
+    def lin(id: int, device: Device) -> Lin:
+        on = Site(s.state, device, s.base)
+        return Lin(weight=_weight(on, id, is_lazy), on=on.flag(id + 1000, True))
+
+    return Stack(
+        input=lin(1, placement.input),
+        hidden=tuple(lin(10 + i, device) for i, device in enumerate(placement.hidden)),
+        output=lin(2, placement.output),
+    )
+
+
+def _reordered(hidden: tuple[Any, ...], order: str) -> tuple[Any, ...]:
+    match order:
+        case "reversed":
+            return hidden[::-1]
+        case "short":
+            return hidden[:-1]
+        case "long":
+            return (*hidden, *(layer.clone() for layer in hidden[-1:]))
+    return hidden
+
+
+def _weight(s: Site, id: int, is_lazy: bool) -> Param[Tensor]:
+    data = TensorData.from_array(np.array([[1, 2], [3, s.base + id]], np.float32))
+    if is_lazy:
+        return lazy(s.state, s.id(id), data, (2, 2), s.device, True)
+    return Param.from_tensor(Tensor.from_data(data, s.device, data.dtype)).with_id(s.id(id))
