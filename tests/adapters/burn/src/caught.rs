@@ -75,7 +75,10 @@ pub fn catch<T>(f: impl FnOnce() -> T) -> Result<T, String> {
 
 /// The outcome object of one step, with `mask` put over every text.
 pub fn outcome(result: Result<Outcome, String>, mask: impl Fn(&str) -> String) -> Value {
-    let panicked = |text: &str| json!({"panic": {"kind": panic_kind(text), "text": mask(text)}});
+    let panicked = |text: &str| {
+        let text = mask(text);
+        json!({"panic": {"kind": panic_kind(&text), "text": text}})
+    };
     match result {
         Ok(Ok(value)) => json!({"ok": value}),
         Ok(Err(Fault::Error(kind, text))) => json!({"error": {"kind": kind, "text": mask(&text)}}),

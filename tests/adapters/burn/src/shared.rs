@@ -9,6 +9,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard};
 pub enum Seen {
     Init { id: u64, device: Device, require_grad: bool },
     Forward { id: u64, device: Device },
+    Read { name: String },
 }
 
 #[derive(Default)]
@@ -25,8 +26,9 @@ fn shared() -> MutexGuard<'static, Shared> {
     SHARED.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Forget everything but the devices.
+/// Forget everything but the devices, of which `d0` has its name from the start.
 pub fn reset() {
+    device("d0");
     let mut s = shared();
     s.known.clear();
     s.fresh.clear();
@@ -96,6 +98,7 @@ pub fn take_log() -> Value {
             json!({"init": id_label(ParamId::from(*id)), "device": device_name(device), "require_grad": require_grad})
         }
         Seen::Forward { id, device } => json!({"forward": id_label(ParamId::from(*id)), "device": device_name(device)}),
+        Seen::Read { name } => json!({"read": name}),
     };
     seen.iter().map(text).collect()
 }

@@ -4,7 +4,7 @@ use crate::args::{self, Args};
 use crate::case::{Case, Handle, PackSource};
 use crate::caught::{Fault, Outcome, protocol};
 use crate::data::{self, bytes_json, hex, sha256, unhex};
-use crate::shared::known_id;
+use crate::shared::{Seen, known_id, log};
 use crate::step_record::pack_entry;
 use burn::tensor::Bytes;
 use burn_pack::{Error, Reader, ReaderLimits, Scalar, Tensor, Writer};
@@ -139,7 +139,14 @@ fn writer(args: Args) -> Result<Writer, Fault> {
         };
         tensors.push(if args::flag_or(entry, "deferred", false)? {
             let claimed = if entry["claims"].is_null() { bytes.len() } else { args::whole(&entry["claims"])? as usize };
-            Tensor::deferred(name, dtype, shape, id, claimed, move || Ok(Bytes::from_bytes_vec(bytes.clone())))
+            let fails = entry["fails"].as_str().map(str::to_string);
+            Tensor::deferred(name.clone(), dtype, shape, id, claimed, move || {
+                log(Seen::Read { name: name.clone() });
+                match &fails {
+                    Some(text) => Err(Error::IoError(text.clone())),
+                    None => Ok(Bytes::from_bytes_vec(bytes.clone())),
+                }
+            })
         } else {
             Tensor::new(name, dtype, shape, id, Bytes::from_bytes_vec(bytes))
         });
