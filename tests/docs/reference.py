@@ -10,6 +10,8 @@ from refimpl import errors
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "reference"
+#: What has no docstring of its own: an alias of `Annotated`.
+ALIASES = {"Skip": "`Skip[T]`: a field of type `T` that is carried along and never traversed."}
 NOTE = "<!-- Written by `python -m tests.docs.reference` from the docstrings. -->\n"
 
 
@@ -34,7 +36,10 @@ def api() -> str:
             chapter = folder
             page += ["", f"## {chapter}/", "", "| name | what it is |", "| --- | --- |"]
         source = f"../../refimpl/{module.replace('.', '/')}.py"
-        page += [f"| [`{name}`]({source}) | {first_line(getattr(refimpl, name))} |" for name in names]
+        page += [
+            f"| [`{name}`]({source}) | {ALIASES.get(name) or first_line(getattr(refimpl, name))} |"
+            for name in names
+        ]
     return "\n".join(page) + "\n"
 
 

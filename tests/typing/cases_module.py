@@ -109,5 +109,5 @@ model = DistributedLayeredModel.new(
     Model(embed=Embed(), layers=(), head=Head()), LayerPlacement.even([cpu], 0)
 )
 assert_type(model.forward(3), str)
-assert_type(model.model(), Model)
+assert_type(model.model(), LayerParallelism[int, Tensor, str])
 model.forward("three")  # error: Argument 1 to "forward"
