@@ -60,7 +60,14 @@ class IntTensor(NumericTensor):
         return cls._made(space_of(device).from_host(host), device, chosen, gradient.fresh(device))
 
     def __truediv__(self, other: Self | Number) -> Self:
-        return self._binary(_truncated_division, other, "Div")
+        xp = self._space.xp
+
+        def truncated(lhs: Any, rhs: Any) -> Any:
+            whole = lhs // rhs
+            above = (whole * rhs != lhs) & ((lhs < 0) != (rhs < 0))
+            return xp.where(above, whole + 1, whole)
+
+        return self._binary(truncated, other, "Div")
 
     def __rtruediv__(self, other: Number) -> Self:
         return self.full_like(other) / self
@@ -154,11 +161,6 @@ class MislabelledIntTensor(IntTensor):
             clause="REC-20",
             hint="load the record with DTypePolicy.CAST_TO_MODULE, or cast(DType.I32)",
         )
-
-
-def _truncated_division(lhs: Any, rhs: Any) -> Any:
-    whole = lhs // rhs
-    return whole + ((whole * rhs != lhs) & ((lhs < 0) != (rhs < 0)))
 
 
 AnyTensor.classes[Kind.INT] = IntTensor

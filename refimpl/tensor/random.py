@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidArgumentError, PanicError
-from .cast import narrowed, saturated
+from .cast import convert, narrowed
 from .device import Device
 from .dtype import DType
 
@@ -213,14 +213,12 @@ def _ints(
             values = generator.integers(info.min, info.max, size=shape, dtype=dtype.numpy, endpoint=True)
             return np.asarray(values, dtype.numpy)
         case Uniform(low, high):
-            first, last = int(low), int(high)
-            if not (info.min <= first and last <= info.max):
-                raise _refused("NonFinite", f"{distribution} does not fit {dtype}")
+            first, last = (int(convert(np.asarray(end), DType.F64, dtype)) for end in (low, high))
             if first >= last:
                 raise _refused("EmptyRange", f"{distribution} holds no integer")
             return np.asarray(generator.integers(first, last, size=shape, dtype=dtype.numpy), dtype.numpy)
         case Normal(mean, std):
-            return saturated(np.asarray(mean + std * generator.standard_normal(shape)), DType.F64, dtype)
+            return convert(np.asarray(mean + std * generator.standard_normal(shape)), DType.F64, dtype)
         case Bernoulli(prob):
             return (generator.random(shape) < prob).astype(dtype.numpy)
         case _:

@@ -239,7 +239,8 @@ def test_shapes_that_cannot_be_broadcast_are_refused_with_both(operation: str) -
 
     assert (
         "Incompatible size at dimension '1' => '3 != 4', which can't be broadcasted. "
-        "Lhs tensor shape Shape { dims: [2, 3] }, Rhs tensor shape Shape { dims: [2, 4] }." in str(caught.value)
+        "Lhs tensor shape Shape { dims: [2, 3] }, Rhs tensor shape Shape { dims: [2, 4] }."
+        in str(caught.value)
     )
 
 
@@ -318,7 +319,9 @@ def test_one_and_two_means_of_a_dimension_come_together() -> None:
     assert (variance.item(), mean.item()) == (1.0, 2.0)
 
 
-@pytest.mark.parametrize(("name", "value", "want"), [("sin", 0.0, 0.0), ("cos", 0.0, 1.0), ("ceil", 1.2, 2.0)])
+@pytest.mark.parametrize(
+    ("name", "value", "want"), [("sin", 0.0, 0.0), ("cos", 0.0, 1.0), ("ceil", 1.2, 2.0)]
+)
 def test_other_functions_are_those_of_their_name(name: str, value: float, want: float) -> None:
     assert getattr(Tensor.from_data([value], CPU), name)().item() == want
 

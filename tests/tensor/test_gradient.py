@@ -189,7 +189,9 @@ def test_every_operation_on_a_leaf_gives_a_non_leaf(operate: Callable[[Tensor], 
     assert {state: operate(tensor).grad_state for state, tensor in STATES.items()} == wants
 
 
-@pytest.mark.parametrize("operate", [lambda x: x > 0, lambda x: x.int(), lambda x: x.argmax(0), Tensor.ones_like])
+@pytest.mark.parametrize(
+    "operate", [lambda x: x > 0, lambda x: x.int(), lambda x: x.argmax(0), Tensor.ones_like]
+)
 def test_what_has_no_gradient_is_untracked_in_an_autodiff_context(
     operate: Callable[[Tensor], Tensor],
 ) -> None:
@@ -199,7 +201,8 @@ def test_what_has_no_gradient_is_untracked_in_an_autodiff_context(
 
 @pytest.mark.clause("DEV-10")
 @pytest.mark.parametrize(
-    ("lhs", "rhs", "names"), [(SIM.autodiff(), SIM.autodiff().gradient_checkpointing(), ("Disabled", "Balanced"))]
+    ("lhs", "rhs", "names"),
+    [(SIM.autodiff(), SIM.autodiff().gradient_checkpointing(), ("Disabled", "Balanced"))],
 )
 def test_two_checkpointing_strategies_are_never_mixed(
     lhs: Device, rhs: Device, names: tuple[str, str]

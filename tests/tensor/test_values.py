@@ -108,7 +108,9 @@ VALUES: dict[DType, list[str]] = {
 @pytest.mark.report("BL-36")
 @pytest.mark.parametrize("dtype", VALUES, ids=str)
 @pytest.mark.parametrize("device", [CPU, Device("sim", 1)])
-def test_dtype_and_bits_are_kept_nan_payloads_and_negative_zero_included(dtype: DType, device: Device) -> None:
+def test_dtype_and_bits_are_kept_nan_payloads_and_negative_zero_included(
+    dtype: DType, device: Device
+) -> None:
     raw = b"".join(bytes.fromhex(text)[::-1] for text in VALUES[dtype])
     data = TensorData(dtype, [len(VALUES[dtype])], raw)
     cls = Tensor if dtype.is_float else IntTensor if dtype.is_int else BoolTensor
@@ -147,7 +149,9 @@ def test_scalars_and_empty_tensors_keep_their_exact_shape(cls: type[Tensor], sha
         (TensorData(DType.I8, [1], bytes(1)), DType.F32),
     ],
 )
-def test_a_float_array_keeps_its_dtype_and_anything_else_takes_the_devices(value: object, want: DType) -> None:
+def test_a_float_array_keeps_its_dtype_and_anything_else_takes_the_devices(
+    value: object, want: DType
+) -> None:
     assert Tensor.from_data(value, CPU).dtype is want
 
 
