@@ -192,8 +192,8 @@ def load_cases(root: Path | None = None, prefix: str = "") -> list[Case]:
         CaseError: A case file is broken, or two cases have one id.
     """
     folder = cases_folder() if root is None else root
-    cases = [read_case(path, folder) for path in sorted(folder.rglob("*.json"))]
-    return [case for case in cases if selected(case.id, prefix)]
+    cases = [read_case(path, folder) for path in folder.rglob("*.json")]
+    return sorted((case for case in cases if selected(case.id, prefix)), key=lambda case: case.id)
 
 
 def selected(case_id: str, prefix: str) -> bool:

@@ -90,7 +90,11 @@ class ProcessSubject:
             os.set_blocking(descriptor, False)
         for descriptor in (self._stdout, self._stderr):
             self._poll.register(descriptor, select.POLLIN)
-        return read_greeting(self._ask(hello(self.scratch), START_SECONDS))
+        try:
+            return read_greeting(self._ask(hello(self.scratch), START_SECONDS))
+        except BaseException:
+            self._kill()
+            raise
 
     def _ask(self, request: dict[str, Any], seconds: float) -> bytes:
         if self._process is None:

@@ -20,7 +20,7 @@ from .case import Outcome, Step
 from .process import ProcessSubject
 from .protocol import Greeting
 
-REFERENCE = "refimpl.conformance.reference:ReferenceSubject"
+REFERENCE = "refimpl.conformance.reference.subject:ReferenceSubject"
 FORMS = "`refimpl`, `burn`, `cmd:<command line>` or `py:<module>:<class>`"
 
 

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from refimpl.conformance.case import (
+    Outcome,
+    cases_folder,
+    format_case,
+    load_cases,
+    read_case,
+    variants,
+)
+from refimpl.errors import CaseError
+
+from .folder import case_of, write_case
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "words"),
+    [
+        ({"truth": "maybe"}, "truth", "Invalid enum value 'maybe'"),
+        ({"clauses": []}, "clauses", "at least one clause"),
+        ({"why": " "}, "why", "which fault"),
+        ({"steps": []}, "steps", "at least one step"),
+        ({"steps": [1]}, r"steps\[0\]|steps\[\.\.\.\]", "Expected `object`"),
+        ({"steps": [{"do": "a", "match": {"ulps": 1}}]}, r"steps\[0\]\.match", "ulps"),
+        ({"cost": 1000}, "cost", "1000"),
+        ({"axes": {"n": []}}, r"axes\.n", "at least one value"),
+        ({"axes": {"a": [0] * 101, "b": [0] * 100}}, "axes", "more than 10000"),
+        ({"axes": {"n": [1, 2]}}, "expect", "an object"),
+        ({"axes": {"n": [1, 2]}, "expect": {"n=1": [{"ok": 1}]}}, "expect", "each variant"),
+        ({"expect": {"": [{"ok": 1}]}}, "expect", "without axes"),
+        ({"expect": [{"ok": 1}, {"ok": 2}]}, "expect", "one outcome for each of the 1 steps"),
+        ({"expect": [{"ok": 1, "error": {"kind": "x"}}]}, r"expect\[\.\.\.\]|expect.*", "exactly one of"),
+        ({"id": "plc.two"}, "id", "stands in the file of 'plc.one'"),
+        ({"surprise": 1}, "", "surprise"),
+    ],
+)
+def test_a_broken_case_names_file_line_and_field(
+    tmp_path: Path, change: dict[str, Any], field: str, words: str
+) -> None:
+    path = write_case(tmp_path, case_of(), json.dumps(case_of() | change, indent=1))
+
+    with pytest.raises(CaseError, match=rf"one\.json, line \d+, field `{field}`.*{words}"):
+        read_case(path, tmp_path)
+
+
+def test_the_line_is_that_of_the_field(tmp_path: Path) -> None:
+    path = write_case(tmp_path, case_of(), json.dumps(case_of(level="perhaps"), indent=1))
+    lines = path.read_text().split("\n")
+
+    with pytest.raises(CaseError) as caught:
+        read_case(path, tmp_path)
+
+    line = next(number for number, text in enumerate(lines, 1) if '"level"' in text)
+    assert f"line {line}, field `level`" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"id": "plc.one",\n "clauses": }', "[" * 100_000, '"\xff"'])
+def test_a_file_that_is_no_json_is_a_case_error(tmp_path: Path, text: str) -> None:
+    path = write_case(tmp_path, case_of(), text)
+
+    with pytest.raises(CaseError, match=r"one\.json"):
+        read_case(path, tmp_path)
+
+
+def test_axes_fill_whole_texts_at_any_depth(tmp_path: Path) -> None:
+    steps = [{"do": "echo", "value": {"n": ["$n", "n$n"], "m": "$m", "no": "$other"}}]
+    axes = {"n": [0, [1, 2]], "m": ["x", None]}
+    case = read_case(
+        write_case(tmp_path, case_of(axes=axes, steps=steps, expect=[], provenance={"source": "none"})),
+        tmp_path,
+    )
+    made = list(variants(case))
+
+    assert [variant.name for variant in made] == ["n=0,m=x", "n=0,m=null", "n=#1,m=x", "n=#1,m=null"]
+    assert made[2].steps == ({"do": "echo", "value": {"n": [[1, 2], "n$n"], "m": "x", "no": "$other"}},)
+    assert made[0].label == "plc.one[n=0,m=x]"
+    assert made[0].expect is None
+
+
+def test_a_value_that_is_no_plain_word_is_named_by_its_place(tmp_path: Path) -> None:
+    axes = {"g": ["a,b", "a=b", "x" * 30, True, 1.5]}
+    case = read_case(
+        write_case(tmp_path, case_of(axes=axes, expect=[], provenance={"source": "none"})), tmp_path
+    )
+
+    assert [variant.name for variant in variants(case)] == ["g=#0", "g=#1", "g=#2", "g=true", "g=1.5"]
+
+
+def test_match_is_not_part_of_what_the_subject_is_asked(tmp_path: Path) -> None:
+    steps = [{"do": "echo", "value": 1, "match": {"ulp": 2}}]
+    (variant,) = variants(read_case(write_case(tmp_path, case_of(steps=steps)), tmp_path))
+
+    assert variant.steps == ({"do": "echo", "value": 1},)
+    assert variant.matches[0].ulp == 2
+
+
+def test_cases_are_chosen_by_id_or_its_beginning(tmp_path: Path) -> None:
+    for name in ("plc.even", "plc.even.more", "plc.evenly", "dev.one"):
+        write_case(tmp_path, case_of(name))
+
+    assert [case.id for case in load_cases(tmp_path, "plc.even")] == ["plc.even", "plc.even.more"]
+    assert len(load_cases(tmp_path)) == 4
+
+
+def test_a_case_is_written_one_step_a_line_and_read_back(tmp_path: Path) -> None:
+    fields = {
+        "axes": {"n": [1, 2]},
+        "expect": {"n=1": [{"ok": 1}], "n=2": [{"panic": {"kind": "Other", "text": "é"}}]},
+    }
+    case = read_case(write_case(tmp_path, case_of(requires=["x"], cost=2, text=True, **fields)), tmp_path)
+    text = format_case(case)
+    again = read_case(write_case(tmp_path, case_of(), text), tmp_path)
+
+    assert '    {"do": "echo", "value": 1}\n' in text
+    assert "é" in text
+    assert again == case
+
+
+def test_every_case_of_ours_is_written_as_we_write_cases() -> None:
+    root = cases_folder()
+    wrong = [
+        case.id
+        for case in load_cases()
+        if (root / case.chapter / f"{case.id.partition('.')[2]}.json").read_text("utf-8") != format_case(case)
+    ]
+
+    assert wrong == []
+
+
+def test_an_outcome_is_exactly_one_of_its_forms() -> None:
+    with pytest.raises(ValueError, match="exactly one"):
+        Outcome()

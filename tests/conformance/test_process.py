@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from refimpl.conformance import process
+from refimpl.conformance.process import ProcessSubject, SubjectCrashError, SubjectTimeoutError
+from refimpl.errors import SubjectError
+
+from .folder import DUMMY
+
+STEPS = [{"do": "echo", "value": 1}]
+
+
+@pytest.fixture(autouse=True)
+def _short_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "CASE_SECONDS", 0.4)
+    monkeypatch.setattr(process, "MAX_FRAME", 1 << 20)
+
+
+def dummy(manner: str, scratch: Path) -> ProcessSubject:
+    return ProcessSubject([sys.executable, str(DUMMY), manner], str(scratch))
+
+
+def test_a_good_subject_answers_and_ends(tmp_path: Path) -> None:
+    subject = dummy("good", tmp_path)
+    outcomes = subject.case("plc.one", STEPS, 1)
+    subject.close()
+
+    assert [outcome.ok for outcome in outcomes] == [1]
+    assert subject.greeting.impl.name == "dummy"
+
+
+@pytest.mark.parametrize(
+    ("manner", "error", "words"),
+    [
+        ("crasher", SubjectCrashError, "exit code 3"),
+        ("killed", SubjectCrashError, "killed by SIGKILL"),
+        ("closer", SubjectCrashError, "still running"),
+        ("half", SubjectCrashError, "exit code 0"),
+        ("hanger", SubjectTimeoutError, "0.4 seconds"),
+        ("garbage", SubjectError, "no answer"),
+        ("flood", SubjectError, "without the end of a line"),
+        ("wrong_id", SubjectError, "answered request 3, not 2"),
+        ("refuser", SubjectError, "refused a request"),
+        ("short", SubjectError, "0 outcomes for 1 steps"),
+    ],
+)
+def test_each_fault_of_a_subject_is_an_error_of_its_own(
+    tmp_path: Path, manner: str, error: type[SubjectError], words: str
+) -> None:
+    with closing(dummy(manner, tmp_path)) as subject:
+        started = time.monotonic()
+        with pytest.raises(error, match=words):
+            subject.case("plc.one", STEPS, 1)
+
+        assert time.monotonic() - started < 2.5
+
+
+def test_an_answer_given_ahead_is_never_taken_for_the_next_one(tmp_path: Path) -> None:
+    with closing(dummy("ahead", tmp_path)) as subject:
+        subject.case("plc.one", STEPS, 1)
+        time.sleep(0.1)
+        with pytest.raises(SubjectError, match="before it was asked"):
+            subject.case("plc.one", STEPS, 1)
+
+
+def test_a_deaf_subject_does_not_block_a_large_request(tmp_path: Path) -> None:
+    with closing(dummy("deaf", tmp_path)) as subject, pytest.raises(SubjectTimeoutError):
+        subject.case("plc.one", [{"do": "echo", "value": "x" * 300_000}], 1)
+
+
+def test_a_large_request_and_answer_go_through(tmp_path: Path) -> None:
+    with closing(dummy("good", tmp_path)) as subject:
+        (outcome,) = subject.case("plc.one", [{"do": "echo", "value": "x" * 500_000}], 10)
+
+    assert len(outcome.ok) == 500_000
+
+
+def test_standard_error_is_kept_to_its_end(tmp_path: Path) -> None:
+    with closing(dummy("noisy", tmp_path)) as subject:
+        for _ in range(3):
+            subject.case("plc.one", STEPS, 10)
+
+        assert 0 < len(subject.stderr()) <= process.TAIL
+
+
+def test_a_restart_gives_a_subject_that_answers(tmp_path: Path) -> None:
+    with closing(dummy("hanger", tmp_path)) as subject:
+        with pytest.raises(SubjectTimeoutError):
+            subject.case("plc.one", STEPS, 1)
+        subject.command[-1] = "good"
+        subject.restart()
+
+        assert subject.case("plc.one", STEPS, 10)[0].ok == 1
+
+
+def test_the_children_of_a_killed_subject_are_killed(tmp_path: Path) -> None:
+    subject = dummy("parent", tmp_path)
+    with pytest.raises(SubjectTimeoutError):
+        subject.case("plc.one", STEPS, 1)
+    child = int(subject.stderr().split()[-1])
+    subject.close()
+    deadline = time.monotonic() + 2
+    while time.monotonic() < deadline and _lives(child):
+        time.sleep(0.02)
+
+    assert not _lives(child)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    except OSError:
+        os.kill(pid, 0)
+        return True
+    return state != "Z"
+
+
+@pytest.mark.parametrize(("manner", "words"), [("stranger", "protocol 7"), ("rude", "greeting is broken")])
+def test_a_greeting_is_checked(tmp_path: Path, manner: str, words: str) -> None:
+    with pytest.raises(SubjectError, match=words):
+        dummy(manner, tmp_path)
+
+
+def test_a_silent_start_has_a_deadline_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "START_SECONDS", 0.3)
+
+    with pytest.raises(SubjectTimeoutError, match=r"0\.3 seconds"):
+        dummy("silent", tmp_path)
+
+
+def test_a_command_that_is_not_there_is_a_subject_error(tmp_path: Path) -> None:
+    with pytest.raises(SubjectError, match="cannot start"):
+        ProcessSubject(["/no/such/program"], str(tmp_path))
