@@ -183,7 +183,17 @@ def test_a_bool_tensor_takes_anything_for_true_that_is_not_zero() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["text", ["a"], [None], [[1], [1, 2]], np.array([object()]), 1j, np.array(["x"]), {1: 2}, b"raw"],
+    [
+        "text",
+        ["a"],
+        [None],
+        [[1], [1, 2]],
+        np.array([object], dtype=object),
+        1j,
+        np.array(["x"]),
+        {1: 2},
+        b"raw",
+    ],
     ids=repr,
 )
 @pytest.mark.parametrize("cls", [Tensor, IntTensor, BoolTensor])
