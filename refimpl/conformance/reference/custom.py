@@ -21,26 +21,34 @@ _SETTINGS = (
 )
 
 
+class Wishes:
+    """The display that a case asks for."""
+
+    def __init__(self, args: Args) -> None:
+        self.content = args.get("content")
+        self.settings = args.get("settings")
+
+    def __repr__(self) -> str:
+        return "Wishes"
+
+
 class Custom(Module):
     """A module whose display is what the case asks for."""
 
     lin: Linear
     x: float
-    wishes: Skip[dict[str, Any]]
+    wishes: Skip[Wishes]
 
     def custom_settings(self) -> DisplaySettings | None:
         """The settings that the case gave."""
-        given = self.wishes.get("settings")
+        given = self.wishes.settings
         return None if given is None else settings(given)
 
     def custom_content(self, content: Content) -> Content | None:
         """What the case's calls make."""
-        calls = self.wishes.get("content")
-        if calls is None:
-            return None
-        for call in calls:
+        for call in self.wishes.content or ():
             content = self._call(content, call)
-        return content
+        return content.optional()
 
     def _call(self, content: Content, call: list[Any]) -> Content:
         match call:
@@ -78,6 +86,5 @@ def settings(given: Args) -> DisplaySettings:
 
 def custom(args: Args, lin: Linear) -> ModuleTrait:
     """The fixture, perhaps in its wrapper."""
-    wishes = {"content": args.get("content"), "settings": args.get("settings")}
-    made = Custom(lin=lin, x=1.0, wishes=wishes)
+    made = Custom(lin=lin, x=1.0, wishes=Wishes(args))
     return Wrapper(inner=made) if flag(args, "wrap", False) else made

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import types
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar, get_args
 
 from ...module.fields import Array, Skip
 from ...module.module import Module
-from ...module.tree import Tree
 from ...module.trait import ModuleTrait
+from ...module.tree import Tree
 from ...module.variants import ModuleEnum
 from ...param.flag import Flag
 from ...param.param import Param
 from ...param.param_id import ParamId
 from ...param.running import RunningState
+from ...tensor.device import Device
 from .args import Args, flag, items, number, only, signed, text, whole
 from .faults import LackingError, StepError
 from .parameters import Habits, Site, lazy
@@ -25,13 +26,21 @@ _T = TypeVar("_T")
 _NONE: Final = type(None)
 
 
+def _param_of(kind: Any) -> Any:
+    return Param[kind]
+
+
+#: The annotation of a parameter, by the kind of its value.
+_PARAM: Final[dict[str, Any]] = {kind: _param_of(cls) for kind, cls in KINDS.items()}
+
+
 def dynamic(s: Site, args: Args) -> ModuleTrait:
     """The tree; what is no module by itself stands in a `Tree`."""
     tree = args.get("tree")
     value, hint = _Builder(s).node(tree)
     if isinstance(value, ModuleTrait):
         return value
-    if isinstance(value, tuple) and getattr(hint, "__args__", ())[-1] is not Ellipsis:
+    if isinstance(value, tuple) and (hasattr(hint, "__metadata__") or get_args(hint)[-1] is not Ellipsis):
         raise LackingError("root_tuple", "a bare tuple at the root is a list in Python")
     return Tree(value)
 
@@ -69,22 +78,18 @@ class _Builder:
             case "const":
                 return constant(inner)
             case "flag":
-                made: Any = Param.from_bool(flag(inner, "value"))
-                id, _ = self._id(inner)
-                return (made if id is None else made.with_id(id)), Param[Flag]
+                return self._flag(inner), Param[Flag]
             case "running":
                 return self._running(inner), RunningState
             case "tensor":
-                kind = text(inner, "kind")
-                tensor = make(kind, read_data(inner, kind, 0), self._device(inner))
-                return with_require_grad(tensor, True) if flag(inner, "require_grad", False) else tensor, KINDS[kind]
+                return self._tensor(inner)
             case "same":
                 return self._same(inner)
             case "float" | "int" | "bool":
                 param = self._parameter(key, inner)
                 if "label" in inner:
                     self._labels[text(inner, "label")] = param
-                return param, Param[KINDS[key]]  # type: ignore[misc]  # chosen at run time
+                return param, _PARAM[key]
         raise StepError(f"{key!r} is no node")
 
     # --- Structs, variants, lists ----------------------------------------------------------------------
@@ -94,7 +99,8 @@ class _Builder:
             return constant(spec["const"])
         if isinstance(spec, dict) and "skip" in spec:
             value, hint = self.node(spec["skip"])
-            return value, Skip[_declared(hint)]
+            skipped: Any = Skip  # an alias, filled in at run time
+            return value, skipped[_declared(hint)]
         value, hint = self.node(spec)
         return value, _declared(hint)
 
@@ -106,7 +112,8 @@ class _Builder:
     def _variant(self, spec: Args) -> Typed:
         value, hint = self._field(spec.get("payload"))
         base = self._class(spec["enum"], ModuleEnum, ())
-        return self._class(text(spec, "variant"), base, (("value", hint),))(value=value), base
+        variant: Any = self._class(text(spec, "variant"), base, (("value", hint),))
+        return variant(value=value), base
 
     def _class(self, name: str, base: type[Module], fields: tuple[tuple[str, Any], ...]) -> type[Module]:
         key = (name, base, fields)
@@ -130,44 +137,49 @@ class _Builder:
     # --- Parameters, running states --------------------------------------------------------------------
 
     def _id(self, spec: Args) -> tuple[ParamId | None, int]:
+        """The id that the node names, if it names one, and the seed that goes with it."""
         if spec.get("id") is None:
             return None, 0
-        id = self._site.id(whole(spec["id"]))
-        return id, int(id)
+        named = self._site.id(whole(spec["id"]))
+        return named, int(named)
 
-    def _device(self, spec: Args) -> Any:
+    def _device(self, spec: Args) -> Device:
         return self._site.device if spec.get("device") is None else self._site.state.device(spec["device"])
 
+    def _tensor(self, spec: Args) -> Typed:
+        kind = text(spec, "kind")
+        made = make(kind, read_data(spec, kind, 0), self._device(spec))
+        if flag(spec, "require_grad", False):
+            made = with_require_grad(made, True)
+        return made, KINDS[kind]
+
+    def _flag(self, spec: Args) -> Param[Flag]:
+        made, named = Param.from_bool(flag(spec, "value")), self._id(spec)[0]
+        return made if named is None else made.with_id(named)
+
     def _running(self, spec: Args) -> RunningState:
-        id, seed = self._id(spec)
+        named, seed = self._id(spec)
         value: Any = make("float", read_data(spec, "float", seed), self._device(spec))
-        return RunningState.new(value) if id is None else RunningState.with_id(id, value)
+        return RunningState.new(value) if named is None else RunningState.with_id(named, value)
 
     def _same(self, label: Any) -> Typed:
         if label not in self._labels:
             raise StepError(f"no parameter before has the label {label!r}")
         clone = self._labels[label].clone()
-        return clone, Param[clone.kind]  # type: ignore[name-defined]  # chosen at run time
+        return clone, _param_of(clone.kind)
 
     def _parameter(self, kind: str, spec: Args) -> Param[Any]:
-        id, seed = self._id(spec)
+        named, seed = self._id(spec)
         device, how = self._device(spec), spec.get("how", "from_tensor" if kind == "float" else "initialized")
         made: Any
         match how:
             case "lazy":
-                habits = Habits(spec.get("panics"), flag(spec, "ignore_require_grad", False))
-                source = spec
-                if spec.get("init_shape") is not None:
-                    source = {"shape": spec["init_shape"], "dtype": spec.get("dtype"), "seed": spec.get("seed")}
-                data, shape = read_data(source, kind, seed), declared(spec, kind)[1]
-                require_grad = flag(spec, "require_grad", True)
-                id = ParamId.new() if id is None else id
-                made = lazy(self._site.state, id, data, shape, device, require_grad, kind, habits)
+                made = self._lazy(kind, spec, ParamId.new() if named is None else named, seed)
             case "initialized":
                 value: Any = make(kind, read_data(spec, kind, seed), device)
                 if flag(spec, "require_grad", False):
                     value = with_require_grad(value, True)
-                made = Param.initialized(ParamId.new() if id is None else id, value)
+                made = Param.initialized(ParamId.new() if named is None else named, value)
             case "from_tensor" if kind == "float":
                 tensor: Any = make(kind, read_data(spec, kind, seed), device)
                 made = Param.from_tensor(tensor)
@@ -175,11 +187,20 @@ class _Builder:
                 made = Param.from_data(read_data(spec, kind, seed), device)
             case _:
                 raise StepError(f"{how!r} is no way to make a parameter of kind {kind}")
-        made = made if id is None else made.with_id(id)
+        made = made if named is None or how == "lazy" else made.with_id(named)
         for mapper in ("init", "load", "save"):
             if spec.get(mapper) is not None:
                 made = _mapped(made, mapper, spec[mapper])
         return made  # type: ignore[no-any-return]
+
+    def _lazy(self, kind: str, spec: Args, named: ParamId, seed: int) -> Param[Any]:
+        source = spec
+        if spec.get("init_shape") is not None:
+            source = {"shape": spec["init_shape"], "dtype": spec.get("dtype"), "seed": spec.get("seed")}
+        data, shape = read_data(source, kind, seed), declared(spec, kind)[1]
+        habits = Habits(spec.get("panics"), flag(spec, "ignore_require_grad", False))
+        require_grad = flag(spec, "require_grad", True)
+        return lazy(self._site.state, named, data, shape, self._device(spec), require_grad, kind, habits)
 
 
 def _mapped(param: Any, which: str, expr: Any) -> Any:
@@ -215,7 +236,7 @@ def _is_optional(hint: Any) -> bool:
 
 def _declared(hint: Any) -> Any:
     """The annotation of a field: an option that is None names no type, so it gets one."""
-    return Param[KINDS["float"]] | None if hint is _NONE else hint  # type: ignore[misc]
+    return _PARAM["float"] | None if hint is _NONE else hint
 
 
 def _element(hints: list[Any]) -> Any:
@@ -229,7 +250,7 @@ def _element(hints: list[Any]) -> Any:
     if optional and len(optional) != len(hints):
         raise LackingError("mixed_list", "a list holds options or none, not some of both")
     if not cores:
-        core: Any = Param[KINDS["float"]]  # type: ignore[misc]
+        core: Any = _PARAM["float"]
     elif len(cores) == 1:
         core = cores[0]
     elif any(getattr(core, "__origin__", None) is tuple or hasattr(core, "__metadata__") for core in cores):

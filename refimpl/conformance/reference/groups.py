@@ -19,8 +19,17 @@ def group(state: State, spec: Any) -> ParamGroup:
     key, inner = only(spec, "group")
     match key:
         case "ids":
-            return ParamGroup.from_ids([state.known_id(whole(id)) for id in inner])
-        case "path" | "paths" | "predicate" | "predicates" | "any_predicates" | "regex" | "regexes" | "any_regexes":
+            return ParamGroup.from_ids([state.known_id(whole(number)) for number in inner])
+        case (
+            "path"
+            | "paths"
+            | "predicate"
+            | "predicates"
+            | "any_predicates"
+            | "regex"
+            | "regexes"
+            | "any_regexes"
+        ):
             made: ParamGroup = getattr(ParamGroup, f"from_{key}")(inner)
             return made
         case "ids_from_module":

@@ -16,6 +16,7 @@ from ...tensor.tensor import Tensor
 from .args import Args, flag
 from .faults import StepError
 from .parameters import Site, lazy
+from .state import Passed
 
 _ORDERS = ("forward", "reversed", "short", "long")
 
@@ -32,7 +33,7 @@ def layered(s: Site, args: Args) -> ModuleTrait:
         on: Param[Flag]
 
         def forward(self, input: Tensor) -> Tensor:
-            log.append((int(self.weight.id), input.device, None))
+            log.append(Passed(int(self.weight.id), input.device))
             return input @ self.weight.val()
 
     class Stack(LayerParallelism[Tensor, Tensor, Tensor]):

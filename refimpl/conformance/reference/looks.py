@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ...param.flag import Flag
+from ...param.group import ParamGroup
 from ...param.param import Param
-from ...param.traversal import ModuleMapper, ModuleVisitor, PathMapper, PathVisitor
-from ...tensor.tensor import Tensor
+from ...param.traversal import ModuleMapper, PathMapper, PathVisitor
+from ...tensor.tensor import BoolTensor, IntTensor, Tensor
 from .faults import StepError
 from .state import State, device_name, executes
 from .values import KINDS, active_after_train, data_json, grad_name
@@ -34,10 +35,12 @@ def parameter_state(state: State, path: str, param: Param[Any]) -> dict[str, Any
     """Everything that can be told of one parameter."""
     kind, label = kind_name(param), state.id_label(param.id)
     if kind == "flag":
-        active = param.train().is_enabled()
-        return {"path": path, "kind": kind, "id": label, "enabled": param.is_enabled(), "active": active}
+        after = param.train().is_enabled()
+        return {"path": path, "kind": kind, "id": label, "enabled": param.is_enabled(), "active": after}
     shape, device, initialized = param.lazy_shape(), param.lazy_device(), param.is_initialized()
-    grad = active = value = None
+    grad: str | None = None
+    active: bool | dict[str, str] | None = None
+    value: dict[str, Any] | None = None
     if initialized:
         tensor = param.val()
         grad = grad_name(tensor)
@@ -57,8 +60,56 @@ def parameter_state(state: State, path: str, param: Param[Any]) -> dict[str, Any
     }
 
 
-class Events(PathVisitor):
-    """A visitor that keeps what it sees."""
+class See(PathVisitor):
+    """A visitor that sees every parameter alike."""
+
+    def see(self, param: Param[Any]) -> None:
+        """Called with each parameter, flags included."""
+        raise NotImplementedError
+
+    def visit_float(self, param: Param[Tensor]) -> None:
+        """See it."""
+        self.see(param)
+
+    def visit_int(self, param: Param[IntTensor]) -> None:
+        """See it."""
+        self.see(param)
+
+    def visit_bool(self, param: Param[BoolTensor]) -> None:
+        """See it."""
+        self.see(param)
+
+    def visit_flag(self, flag: Param[Flag]) -> None:
+        """See it."""
+        self.see(flag)
+
+
+class Put(PathMapper):
+    """A mapper that treats every parameter alike."""
+
+    def put(self, param: Param[Any]) -> Param[Any]:
+        """What takes the place of each parameter, flags included."""
+        raise NotImplementedError
+
+    def map_float(self, param: Param[Tensor]) -> Param[Tensor]:
+        """What `put` gives."""
+        return self.put(param)
+
+    def map_int(self, param: Param[IntTensor]) -> Param[IntTensor]:
+        """What `put` gives."""
+        return self.put(param)
+
+    def map_bool(self, param: Param[BoolTensor]) -> Param[BoolTensor]:
+        """What `put` gives."""
+        return self.put(param)
+
+    def map_flag(self, flag: Param[Flag]) -> Param[Flag]:
+        """What `put` gives."""
+        return self.put(flag)
+
+
+class Events(See):
+    """Keeps every event."""
 
     def __init__(self, state: State) -> None:
         super().__init__()
@@ -66,21 +117,22 @@ class Events(PathVisitor):
         self.seen: list[list[Any]] = []
 
     def enter_module(self, name: str, container_type: str) -> None:
+        """Keep it."""
         self.seen.append(["enter", name, container_type])
         super().enter_module(name, container_type)
 
     def exit_module(self, name: str, container_type: str) -> None:
+        """Keep it."""
         super().exit_module(name, container_type)
         self.seen.append(["exit", name, container_type])
 
-    def visit_float(self, param: Param[Any]) -> None:
+    def see(self, param: Param[Any]) -> None:
+        """Keep it."""
         self.seen.append(event(self._state, self.path, param))
 
-    visit_int = visit_bool = visit_flag = visit_float
 
-
-class MapEvents(PathMapper):
-    """A mapper that keeps what it sees and changes nothing."""
+class MapEvents(Put):
+    """Keeps every event of a mapper, and changes nothing."""
 
     def __init__(self, state: State) -> None:
         super().__init__()
@@ -88,47 +140,46 @@ class MapEvents(PathMapper):
         self.seen: list[list[Any]] = []
 
     def enter_module(self, name: str, container_type: str) -> None:
+        """Keep it."""
         self.seen.append(["enter", name, container_type])
         super().enter_module(name, container_type)
 
     def exit_module(self, name: str, container_type: str) -> None:
+        """Keep it."""
         super().exit_module(name, container_type)
         self.seen.append(["exit", name, container_type])
 
-    def map_float(self, param: Param[Any]) -> Param[Any]:
+    def put(self, param: Param[Any]) -> Param[Any]:
+        """Keep it."""
         self.seen.append(event(self._state, self.path, param))
         return param
 
-    map_int = map_bool = map_flag = map_float
 
-
-class States(PathVisitor):
-    """A visitor that tells everything of each parameter."""
+class States(See):
+    """Tells everything of each parameter."""
 
     def __init__(self, state: State) -> None:
         super().__init__()
         self._state = state
         self.seen: list[dict[str, Any]] = []
 
-    def visit_float(self, param: Param[Any]) -> None:
+    def see(self, param: Param[Any]) -> None:
+        """Tell it."""
         self.seen.append(parameter_state(self._state, self.path, param))
 
-    visit_int = visit_bool = visit_flag = visit_float
 
-
-class At(PathVisitor):
-    """A visitor that finds the first parameter at a path."""
+class At(See):
+    """Finds the first parameter at a path."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
         self._wanted = path
         self._found: Param[Any] | None = None
 
-    def visit_float(self, param: Param[Any]) -> None:
+    def see(self, param: Param[Any]) -> None:
+        """Compare its path."""
         if self._found is None and self.path == self._wanted:
             self._found = param
-
-    visit_int = visit_bool = visit_flag = visit_float
 
     @property
     def found(self) -> Param[Any]:
@@ -142,8 +193,8 @@ class At(PathVisitor):
         return self._found
 
 
-class Change(PathMapper):
-    """A mapper that puts something in the place of the first parameter at a path."""
+class Change(Put):
+    """Puts something in the place of the first parameter at a path."""
 
     def __init__(self, path: str, change: Callable[[Param[Any]], Param[Any]]) -> None:
         super().__init__()
@@ -151,44 +202,30 @@ class Change(PathMapper):
         self._change = change
         self.is_done = False
 
-    def map_float(self, param: Param[Any]) -> Param[Any]:
+    def put(self, param: Param[Any]) -> Param[Any]:
+        """What `change` gives, at the path."""
         if self.is_done or self.path != self._wanted:
             return param
         self.is_done = True
         return self._change(param)
 
-    map_int = map_bool = map_flag = map_float
 
-
-class ChangeEach(PathMapper):
-    """A mapper that changes each parameter of some kinds, where `matches` says so."""
+class ChangeEach(Put):
+    """Changes each parameter of some kinds, where a group matches."""
 
     def __init__(
-        self,
-        kinds: tuple[str, ...],
-        matches: Callable[[Any, str], bool],
-        change: Callable[[Param[Any]], Param[Any]],
+        self, kinds: tuple[str, ...], group: ParamGroup | None, change: Callable[[Param[Any]], Param[Any]]
     ) -> None:
         super().__init__()
         self._kinds = kinds
-        self._matches = matches
+        self._group = group
         self._change = change
 
-    def map_float(self, param: Param[Any]) -> Param[Any]:
-        chosen = kind_name(param) in self._kinds and self._matches(param.id, self.path)
-        return self._change(param) if chosen else param
-
-    map_int = map_bool = map_flag = map_float
+    def put(self, param: Param[Any]) -> Param[Any]:
+        """What `change` gives, if it is chosen."""
+        chosen = self._group is None or self._group.matches(param.id, self.path)
+        return self._change(param) if chosen and kind_name(param) in self._kinds else param
 
 
 class Identity(ModuleMapper):
     """A mapper that overrides nothing."""
-
-
-class RunningId(ModuleVisitor):
-    """Finds the id of a lone running state."""
-
-    id = 0
-
-    def visit_float(self, param: Param[Tensor]) -> None:
-        self.id = param.id

@@ -33,7 +33,7 @@ def run(state: State, op: str, args: Args) -> Any:
             kinds, expr = tuple(args.get("kinds", ("float",))), items(args, "expr")
             change = ChangeEach(
                 kinds,
-                lambda id, path: chosen is None or chosen.matches(id, path),
+                chosen,
                 lambda param: param.map(lambda value: express(value, expr)),
             )
             state.store(args, state.take(on).map(change))
@@ -47,7 +47,7 @@ def run(state: State, op: str, args: Args) -> Any:
         case "num_params":
             return state.module(on).num_params()
         case "param_ids":
-            return [state.id_label(id) for id in list_param_ids(state.module(on))]
+            return [state.id_label(one) for one in list_param_ids(state.module(on))]
         case "record":
             text(args, "as")
             module = state.take(on)

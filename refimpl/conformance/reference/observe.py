@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...module.module import Module
-from ...module.tree import Tree
 from ...module.trait import ModuleTrait
+from ...module.tree import Tree
 from ...parallel.placement import LayerPlacement
 from ...record.record import ModuleRecord
 from . import module_steps
@@ -16,7 +16,7 @@ from .faults import StepError
 from .looks import Events, MapEvents, States
 from .pack_steps import record_entries
 from .placement_steps import placement_json
-from .state import State, device_name
+from .state import Asked, Passed, Ran, State, device_name
 from .values import bytes_json, tensor_json
 
 
@@ -58,14 +58,17 @@ def observe(state: State, args: Args) -> Any:
 
 def _log(state: State) -> list[dict[str, Any]]:
     seen, state.log[:] = list(state.log), []
-    written = []
-    for id, device, require_grad in seen:
-        label, name = state.id_label(id), device_name(device)
-        if require_grad is None:
-            written.append({"forward": label, "device": name})
-        else:
-            written.append({"init": label, "device": name, "require_grad": require_grad})
-    return written
+    return [_logged(state, one) for one in seen]
+
+
+def _logged(state: State, seen: Ran | Passed | Asked) -> dict[str, Any]:
+    match seen:
+        case Ran(id, device, require_grad):
+            return {"init": state.id_label(id), "device": device_name(device), "require_grad": require_grad}
+        case Passed(id, device):
+            return {"forward": state.id_label(id), "device": device_name(device)}
+        case Asked(name):
+            return {"read": name}
 
 
 def _display(state: State, args: Args, on: str) -> str:

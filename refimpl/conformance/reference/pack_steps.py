@@ -6,6 +6,7 @@ import base64
 import os
 import shutil
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,12 @@ from ...burnpack.scalar import (
     scalar_int,
 )
 from ...burnpack.writer import Item, plan
-from ...errors import InvalidArgumentError
+from ...errors import BurnpackError, InvalidArgumentError
 from ...record.record import ModuleRecord
 from ...tensor.data import TensorData
 from .args import Args, flag, items, number, only, signed, text, whole
 from .faults import LackingError, StepError
-from .state import PackSource, State
+from .state import Asked, PackSource, State
 from .values import bytes_json, data_json, declared, dtype_name, read_data
 
 _INTEGERS = {"i64": (64, True), "u64": (64, False), "i32": (32, True), "u8": (8, False)}
@@ -132,17 +133,28 @@ def _write(state: State, op: str, args: Args) -> Any:
 
 
 def _item(state: State, entry: Args) -> Item:
-    id = None if entry.get("id") is None else int(state.known_id(whole(entry["id"])))
+    param_id = None if entry.get("id") is None else int(state.known_id(whole(entry["id"])))
     kind = "bool" if str(entry.get("dtype", "")).startswith("bool") else "float"
     dtype, shape = declared(entry, kind)
     if "hex" in entry:
         content = bytes.fromhex(text(entry, "hex"))
     else:
-        content = bytes(read_data(entry, kind, id or 0).bytes)
+        content = bytes(read_data(entry, kind, param_id or 0).bytes)
     if flag(entry, "deferred", False):
         claimed = len(content) if entry.get("claims") is None else whole(entry["claims"])
-        return text(entry, "name"), TensorData.deferred(dtype, shape, claimed, lambda: content), id
-    return text(entry, "name"), TensorData(dtype, shape, content), id
+        provider = _provider(state, text(entry, "name"), content, entry.get("fails"))
+        return text(entry, "name"), TensorData.deferred(dtype, shape, claimed, provider), param_id
+    return text(entry, "name"), TensorData(dtype, shape, content), param_id
+
+
+def _provider(state: State, name: str, content: bytes, fails: str | None) -> Callable[[], bytes]:
+    def provide() -> bytes:
+        state.log.append(Asked(name))
+        if fails is not None:
+            raise BurnpackError(f"I/O error: {fails}", kind="IoError")
+        return content
+
+    return provide
 
 
 def _scalar(spec: Any) -> Scalar:
@@ -198,8 +210,8 @@ def _entries(state: State, pack: Pack) -> dict[str, Any]:
     entries = []
     for name in pack:
         entry = pack[name]
-        id = None if entry.param_id is None else state.id_label(entry.param_id)
-        entries.append({**data_json(entry.data), "name": name, "id": id})
+        label = None if entry.param_id is None else state.id_label(entry.param_id)
+        entries.append({**data_json(entry.data), "name": name, "id": label})
     scalars = {name: _scalar_json(value) for name, value in pack.scalars.items()}
     return {"entries": entries, "metadata": dict(pack.metadata), "scalars": scalars}
 

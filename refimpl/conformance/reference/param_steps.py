@@ -17,10 +17,17 @@ from ...tensor.tensor import Tensor
 from .args import Args, flag, items, text, whole
 from .faults import StepError
 from .looks import At, Change, kind_name
-from .state import State, device_name
+from .state import Ran, State, device_name
 from .values import express, make, read_data, tensor_json
 
-_LOOKS = ("param.info", "param.val", "param.base", "param.into_value", "param.is_require_grad", "param.threads")
+_LOOKS = (
+    "param.info",
+    "param.val",
+    "param.base",
+    "param.into_value",
+    "param.is_require_grad",
+    "param.threads",
+)
 
 
 def run(state: State, op: str, args: Args) -> Any:
@@ -65,10 +72,11 @@ def _info(state: State, param: Param[Any]) -> dict[str, Any]:
 
 
 def _read_at_once(state: State, param: Param[Any], count: int) -> dict[str, Any]:
-    before = len(state.log)
+    before = sum(isinstance(seen, Ran) for seen in state.log)
     with ThreadPoolExecutor(count) as pool:
         read = list(pool.map(lambda _: param.val().to_data(), range(count)))
-    return {"equal": all(data == read[0] for data in read), "inits": len(state.log) - before}
+    inits = sum(isinstance(seen, Ran) for seen in state.log) - before
+    return {"equal": all(data == read[0] for data in read), "inits": inits}
 
 
 def _change(state: State, op: str, args: Args, param: Param[Any]) -> Param[Any]:
@@ -84,9 +92,9 @@ def _change(state: State, op: str, args: Args, param: Param[Any]) -> Param[Any]:
         case "with_value":
             made = value.with_value(flag(args, "value"))
         case "rebuild":
-            id, held, mapper = value.consume()
+            own, held, mapper = value.consume()
             held = express(held, args.get("expr") or ())
-            made = Param.from_mapped_value(id, held, mapper if text(args, "mapper") == "own" else NO_MAPPER)
+            made = Param.from_mapped_value(own, held, mapper if text(args, "mapper") == "own" else NO_MAPPER)
         case "replace":
             made = _replaced(state, args, param)
         case "set_id":
@@ -96,8 +104,8 @@ def _change(state: State, op: str, args: Args, param: Param[Any]) -> Param[Any]:
         case "train" | "valid" | "materialize" | "clone" | "transform_for_save" as name:
             made = getattr(value, name)()
         case "transform_for_load":
-            id = state.known_id(whole(args.get("id")))
-            made = value.transform_for_load(state.tensor(args.get("tensor")), id)
+            given = state.known_id(whole(args.get("id")))
+            made = value.transform_for_load(state.tensor(args.get("tensor")), given)
         case _:
             raise StepError(f"`{op}` is no step of a parameter")
     return made  # type: ignore[no-any-return]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from ...param.flag import Flag
 from ...param.param import Param
 from ...param.param_id import ParamId
-from ...tensor.core import AnyTensor
 from ...tensor.data import TensorData
 from ...tensor.device import Device
 from ...tensor.dtype import DType
 from ...tensor.tensor import BoolTensor, IntTensor, Tensor
 from .faults import CasePanicError
-from .state import State
+from .state import Ran, State
 from .values import KINDS, make, seeded, with_require_grad
 
 
@@ -40,7 +38,7 @@ def lazy(
     """A lazy parameter whose initialiser writes to the log."""
 
     def init(device: Device, require_grad: bool) -> Any:
-        state.log.append((int(id), device, require_grad))
+        state.log.append(Ran(int(id), device, require_grad))
         if habits.panics is not None:
             raise CasePanicError(f"case: {habits.panics}")
         made = make(kind, data, device)
@@ -96,5 +94,3 @@ class Site:
         dtype = {"float": DType.F32, "int": DType.I64, "bool": DType.BOOL_NATIVE}[kind]
         data = seeded(self.base + id, shape, dtype)
         return lazy(self.state, self.id(id), data, shape, self.device, require_grad, kind)
-
-

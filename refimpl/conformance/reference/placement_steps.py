@@ -112,12 +112,12 @@ def _distributed(state: State, op: str, args: Args) -> Any:
 
 
 def _staged(state: State, held: Any, with_text: bool) -> dict[str, Any]:
-    def id(layer: Any) -> str:
+    def label(layer: Any) -> str:
         return state.id_label(layer.weight.id)
 
     stages = [
-        {"device": device_name(stage.device), "layers": [id(layer) for layer in stage.layers]}
+        {"device": device_name(stage.device), "layers": [label(layer) for layer in stage.layers]}
         for stage in held.stages
     ]
-    form = {"input": id(held.input), "stages": stages, "output": id(held.output)}
+    form = {"input": label(held.input), "stages": stages, "output": label(held.output)}
     return {**form, "debug": state.mask(repr(held))} if with_text else form

@@ -32,7 +32,7 @@ def run(state: State, op: str, args: Args) -> Any:
         case "group.matches":
             chosen = group(state, args.get("group"))
             probes = items(args, "probes")
-            return [chosen.matches(state.known_id(whole(id)), path) for id, path in probes]
+            return [chosen.matches(state.known_id(whole(number)), path) for number, path in probes]
         case "flag.make":
             made_flag = Flag(flag(args, "value"))
             if args.get("with") is not None:
@@ -102,9 +102,9 @@ def _device_op(state: State, device: Device, op: Any) -> Device:
 def _param_id(state: State, op: str, args: Args) -> Any:
     match op:
         case "param_id.format":
-            id = state.known_id(whole(args.get("id")))
-            serde = json.dumps({"value": int(id)}, separators=(",", ":"))
-            return {"display": str(id), "debug": repr(id), "serde": serde}
+            known = state.known_id(whole(args.get("id")))
+            serde = json.dumps({"value": int(known)}, separators=(",", ":"))
+            return {"display": str(known), "debug": repr(known), "serde": serde}
         case "param_id.parse":
             return str(int(ParamId.parse(text(args, "text"))))
         case "param_id.serde":
@@ -113,8 +113,8 @@ def _param_id(state: State, op: str, args: Args) -> Any:
             made = [ParamId.new() for _ in range(whole(args.get("count")))]
             return {
                 "distinct": len(set(made)) == len(made),
-                "roundtrip": all(ParamId.parse(str(id)) == id for id in made),
-                "lengths": sorted({len(str(id)) for id in made}),
+                "roundtrip": all(ParamId.parse(str(one)) == one for one in made),
+                "lengths": sorted({len(str(one)) for one in made}),
             }
         case "param_id.compare":
             a, b = (ParamId.from_int(whole(args.get(key))) for key in ("a", "b"))

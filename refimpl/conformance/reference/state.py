@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from ...burnpack.limits import ReaderLimits
 from ...module.trait import ModuleTrait
@@ -30,6 +30,27 @@ _DEVICE: Final = re.compile(r"\bsim:(\d+)(\+autodiff(?:\(balanced\))?)?", re.ASC
 _SCRATCH: Final = re.compile(rf"\.{os.getpid()}-\d+\b")
 
 
+class Ran(NamedTuple):
+    """An initialiser ran."""
+
+    id: int
+    device: Device
+    require_grad: bool
+
+
+class Passed(NamedTuple):
+    """A layer was given a tensor on this device."""
+
+    id: int
+    device: Device
+
+
+class Asked(NamedTuple):
+    """A deferred entry was asked for its bytes."""
+
+    name: str
+
+
 class PackSource:
     """Where a pack is read from, and within which limits: a reader is opened for each question."""
 
@@ -44,8 +65,7 @@ class State:
 
     def __init__(self) -> None:
         self.handles: dict[str, Any] = {}
-        #: An initialiser that ran (id, device, require_grad), or a layer that did (id, device).
-        self.log: list[tuple[int, Device, bool | None]] = []
+        self.log: list[Ran | Passed | Asked] = []
         self._known: set[int] = set()
         self._fresh: dict[int, int] = {}
         self._threads: dict[str, ThreadPoolExecutor] = {}
@@ -167,7 +187,10 @@ class _Meet(ModuleVisitor):
     def visit_float(self, param: Param[Any]) -> None:
         self._state.id_label(param.id)
 
-    visit_int = visit_bool = visit_flag = visit_float
+    visit_int = visit_bool = visit_float
+
+    def visit_flag(self, flag: Param[Any]) -> None:
+        self._state.id_label(flag.id)
 
 
 def device_name(device: Device) -> str:

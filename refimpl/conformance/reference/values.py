@@ -102,7 +102,11 @@ def grad_name(tensor: AnyTensor) -> str:
 
 def seeded(seed: int, shape: tuple[int, ...], dtype: DType) -> TensorData:
     """The formula's data of a seed."""
-    u = (7 * seed + 3 * np.arange(math.prod(shape), dtype=object)) % 17 if shape else np.array([7 * seed % 17])
+    u = (
+        (7 * seed + 3 * np.arange(math.prod(shape), dtype=object)) % 17
+        if shape
+        else np.array([7 * seed % 17])
+    )
     if dtype.is_bool:
         u = u % 2
     elif dtype.is_int:
@@ -189,11 +193,22 @@ def _step(tensor: Any, name: str, step: Any) -> Any:
     raise StepError(f"{step!r} is no expression of {type(tensor).__name__}")
 
 
-def tensor_op(tensor: AnyTensor, op: str, args: Args, device: Device | None, other: AnyTensor | None) -> AnyTensor:
+def tensor_op(
+    tensor: AnyTensor, op: str, args: Args, device: Device | None, other: AnyTensor | None
+) -> AnyTensor:
     """The result of a `tensor.op` step."""
     any_tensor: Any = tensor
     match op:
-        case "clone" | "autodiff" | "without_autodiff" | "inner" | "transpose" | "zeros_like" | "ones_like" | "sum":
+        case (
+            "clone"
+            | "autodiff"
+            | "without_autodiff"
+            | "inner"
+            | "transpose"
+            | "zeros_like"
+            | "ones_like"
+            | "sum"
+        ):
             made = getattr(any_tensor, op)()
         case "detach":
             made = _step(any_tensor, op, [op])

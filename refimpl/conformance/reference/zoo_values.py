@@ -103,29 +103,32 @@ def _pick(s: Site, args: Args) -> zoo.Pick:
 
 
 def _generic(s: Site, args: Args) -> ModuleTrait:
-    own, hint, held = s.f(9, 1), None, None
-    match args.get("of", "linear"):
-        case "linear":
-            held, hint = linear(s, 1), zoo.Linear
-        case "tuple":
-            held, hint = (linear(s, 1), _kinds(s, 20)), tuple[zoo.Linear, zoo.Kinds]
-        case "f64":
-            held, hint = 1.5, float
-        case "usize":
-            held, hint = 3, int
-        case "string":
-            held, hint = 'hi "q"', str
-        case "mixed":
-            held, hint = (linear(s, 1), 3), tuple[zoo.Linear, int]
-        case "option":
-            held, hint = linear(s, 1), zoo.Linear | None
-        case "options":
-            held, hint = (linear(s, 1), None), tuple[zoo.Linear | None, ...]
-        case other:
-            raise StepError(f"zoo/generic knows no {other!r}")
+    own, held, hint = s.f(9, 1), *_generic_value(s, args)
     cls: Any = types.new_class("Gen", (zoo.Gen[hint],))  # type: ignore[valid-type]  # chosen at run time
     made: ModuleTrait = cls(module=held, own=own)
     return made
+
+
+def _generic_value(s: Site, args: Args) -> tuple[Any, Any]:
+    """What `module` holds, and its type."""
+    match args.get("of", "linear"):
+        case "linear":
+            return linear(s, 1), zoo.Linear
+        case "tuple":
+            return (linear(s, 1), _kinds(s, 20)), tuple[zoo.Linear, zoo.Kinds]
+        case "f64":
+            return 1.5, float
+        case "usize":
+            return 3, int
+        case "string":
+            return 'hi "q"', str
+        case "mixed":
+            return (linear(s, 1), 3), tuple[zoo.Linear, int]
+        case "option":
+            return linear(s, 1), zoo.Linear | None
+        case "options":
+            return (linear(s, 1), None), tuple[zoo.Linear | None, ...]
+    raise StepError(f"zoo/generic knows no {args['of']!r}")
 
 
 def _constants(s: Site, args: Args) -> zoo.Consts:
@@ -226,7 +229,7 @@ def _net(s: Site, args: Args) -> zoo.Net:
 
 
 def _recursive(s: Site, _: Args) -> zoo.Tree:
-    children = tuple(zoo.Tree(layer=linear(s, id), children=(), next=None) for id in (3, 5))
+    children = tuple(zoo.Tree(layer=linear(s, first), children=(), next=None) for first in (3, 5))
     last = zoo.Chain(weight=s.f(8, 1), next=None)
     return zoo.Tree(layer=linear(s, 1), children=children, next=zoo.Chain(weight=s.f(7, 1), next=last))
 
@@ -237,12 +240,23 @@ def _tuple_struct(_s: Site, _: Args) -> ModuleTrait:
 
 def _tuple10(s: Site, _: Args) -> zoo.Ten:
     return zoo.Ten(
-        t=(s.f(1, 1), s.f(2, 1), s.f(3, 1), s.f(4, 1), s.f(5, 1), s.f(6, 1), s.f(7, 1), s.f(8, 1), s.f(9, 1), s.f(10, 1))
+        t=(
+            s.f(1, 1),
+            s.f(2, 1),
+            s.f(3, 1),
+            s.f(4, 1),
+            s.f(5, 1),
+            s.f(6, 1),
+            s.f(7, 1),
+            s.f(8, 1),
+            s.f(9, 1),
+            s.f(10, 1),
+        )
     )
 
 
 def _count(s: Site, _: Args) -> zoo.Holder:
-    made = [zoo.Counted(weight=s.f(id, 1)) for id in range(1, 7)]
+    made = [zoo.Counted(weight=s.f(number, 1)) for number in range(1, 7)]
     return zoo.Holder(list=(made[0], made[1]), pair=(made[2], made[3]), some=made[4], own=made[5])
 
 
