@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from .module.display import DisplaySettings as DisplaySettings
     from .module.fields import Array as Array
     from .module.fields import Skip as Skip
+    from .module.lora import Lora as Lora
+    from .module.lora import LoraAdapter as LoraAdapter
+    from .module.lora import QLora as QLora
     from .module.module import Module as Module
+    from .module.quantizer import Quantizer as Quantizer
     from .module.variants import ModuleEnum as ModuleEnum
     from .parallel.layer import DistributedLayer as DistributedLayer
     from .parallel.layer import LayerParallelism as LayerParallelism
@@ -41,6 +45,11 @@ if TYPE_CHECKING:
     from .param.traversal import ModuleVisitor as ModuleVisitor
     from .record.policy import DTypePolicy as DTypePolicy
     from .record.record import ModuleRecord as ModuleRecord
+    from .tensor.calibration import Calibration as Calibration
+    from .tensor.calibration import CalibrationRange as CalibrationRange
+    from .tensor.calibration import QParams as QParams
+    from .tensor.calibration import compute_q_params as compute_q_params
+    from .tensor.calibration import compute_range as compute_range
     from .tensor.data import TensorData as TensorData
     from .tensor.device import Device as Device
     from .tensor.dtype import DType as DType
@@ -61,6 +70,7 @@ _HOME: Final = {
     "tensor.dtype": ("DType",),
     "tensor.scheme": ("BlockSize", "QuantScheme", "QuantStore", "QuantValue", "ScaleDtype"),
     "tensor.data": ("TensorData",),
+    "tensor.calibration": ("Calibration", "CalibrationRange", "QParams", "compute_q_params", "compute_range"),
     "tensor.random": ("Distribution",),
     "tensor.tensor": ("BoolTensor", "IntTensor", "Tensor"),
     "param.param_id": ("ParamId",),
@@ -76,6 +86,8 @@ _HOME: Final = {
     "module.fields": ("Array", "Skip"),
     "module.display": ("DisplaySettings",),
     "module.module": ("Module",),
+    "module.quantizer": ("Quantizer",),
+    "module.lora": ("Lora", "LoraAdapter", "QLora"),
     "module.variants": ("ModuleEnum",),
     "parallel.layer": ("DistributedLayer", "LayerParallelism", "LayerSequence"),
     "parallel.model": ("DistributedLayeredModel",),

@@ -54,6 +54,10 @@ class UnsupportedDTypeError(PanicError):
     """A dtype that the operation or the device does not know."""
 
 
+class AlreadyQuantizedError(PanicError):
+    """A quantised tensor was to be quantised again: Burn says that it is unreachable."""
+
+
 class MovedError(PanicError):
     """An uninitialised parameter was read after a by-value call took its state away."""
 

@@ -6,7 +6,17 @@ import dataclasses
 import inspect
 import sys
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Self, TypeVar, dataclass_transform, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    ClassVar,
+    Final,
+    Self,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from ..errors import ModuleDefinitionError
 from ..param.traversal import ModuleMapper, ModuleVisitor

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import warnings
 from os import PathLike
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ..errors import EmptyGroupWarning, PanicError, RecordError
 from ..param.group import ParamGroup
 from ..param.param import Param
 from ..param.param_id import ParamId
+from ..param.reparameterization import Reparameterizer
 from ..param.traversal import ModuleMapper, ModuleNode, ModuleVisitor
 from ..record.record import ModuleRecord
 from ..rust_text import debug_str
 from ..tensor.tensor import BoolTensor, IntTensor, Tensor
 from .freezing import InGroup, SetRequireGrad, SetTraining
+from .quantizer import Quantizer
+from .reparameterizing import ApplyReparameterization
+
+if TYPE_CHECKING:
+    from .lora import Lora, QLora
 
 
 class ModuleTrait(ModuleNode):
@@ -66,6 +72,60 @@ class ModuleTrait(ModuleNode):
     def unfreeze_group(self, group: ParamGroup) -> Self:
         """`unfreeze` for the float parameters and flags that `group` selects (MOD-46)."""
         return self._map_group(SetTraining(True), group, "unfreeze_group")
+
+    def quantize_weights(self, quantizer: Quantizer) -> Self:
+        """The module with every float parameter that the quantizer's group selects quantised.
+
+        Nothing changes if one of them cannot be.
+
+        Raises:
+            AlreadyQuantizedError: one is quantised already.
+            TensorError: the scheme does not fit the shape of one.
+
+        Burn: Module::quantize_weights
+        Clauses: MOD-54, QNT-36, QNT-37, QNT-39.
+        """
+        quantizer.check(self)
+        before = quantizer.num_quantized
+        mapped = self.map(quantizer)
+        if quantizer.num_quantized == before:
+            _warn_empty(quantizer.group, "quantize_weights")
+        return mapped
+
+    def quantize_weights_group(self, quantizer: Quantizer, group: ParamGroup) -> Self:
+        """`quantize_weights` for `group`, which the quantizer keeps (MOD-54, QNT-38)."""
+        quantizer.set_param_group(group)
+        return self.quantize_weights(quantizer)
+
+    def apply_reparameterization(self, reparameterizer: Reparameterizer) -> Self:
+        """The module with what `reparameterizer` attaches to its float parameters.
+
+        Burn: Module::apply_reparameterization
+        Clauses: REP-3, REP-4, REP-5, REP-6, REP-7.
+        """
+        mapper = ApplyReparameterization(reparameterizer)
+        mapped = self.map(mapper)
+        if not mapper.num_attached:
+            warnings.warn(
+                f"{type(reparameterizer).__name__} attached nothing to the module",
+                EmptyGroupWarning,
+                stacklevel=3,
+            )
+        return mapped
+
+    def apply_lora(self, lora: Lora) -> Self:
+        """The module frozen, with low-rank adapters on the weights that `lora` selects.
+
+        Applied to an adapted module, the old adapters stay and their factors are adapted (pinned, LRA-9).
+
+        Burn: Module::apply_lora
+        Clauses: REP-24, LRA-2, LRA-9.
+        """
+        return self.apply_reparameterization(lora)
+
+    def apply_qlora(self, qlora: QLora) -> Self:
+        """The module quantised and frozen, with low-rank adapters (REP-27, LRA-10)."""
+        return self.apply_reparameterization(qlora)
 
     def into_record(self) -> ModuleRecord:
         """The record of all float, int and bool parameters; initialises them.

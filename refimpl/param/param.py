@@ -435,6 +435,10 @@ class Param(ModuleNode, Generic[T]):
                 cell.is_shared = True
             seen.add(id(cell))
 
+    def with_reparameterization(self, reparameterization: Reparameterization) -> Self:
+        """The parameter with `reparameterization` attached, in place of an earlier one (REP-4)."""
+        return self._with(self._by_value("with_reparameterization"))._attach(reparameterization)
+
     def without_reparameterization(self) -> Self:
         """The parameter's stored base alone, sharing its initialisation."""
         return self._attach(None)
@@ -518,7 +522,7 @@ class Param(ModuleNode, Generic[T]):
         return base._attach(mapped)
 
     def num_params(self) -> int:
-        """The elements of a float parameter as it is declared, and those of what is attached (MOD-35, MOD-36)."""
+        """The elements of a float parameter as declared, and of what is attached (MOD-35, MOD-36)."""
         if self._reparameterization is not None:
             return super().num_params()
         return math.prod(self.lazy_shape()) if self._cell.kind is Tensor else 0

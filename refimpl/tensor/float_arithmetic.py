@@ -63,6 +63,8 @@ class FloatArithmetic(NumericTensor):
         device, state = self.device, self.grad_state
         if not isinstance(other, FloatArithmetic):
             return NotImplemented
+        if other.dtype.scheme is not None:  # the values, in this tensor's dtype (QNT-35)
+            return self @ other.dequantize(self.dtype)  # type: ignore[attr-defined, no-any-return]
         if other.device is not device or other.grad_state is not state or state is LEAF:
             device, state = of_operands("Matmul", self, other)
         if other.dtype is not self.dtype or self.dtype.itemsize == 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from ..errors import TensorError, UnsupportedDTypeError
 from . import gradient
@@ -15,6 +15,11 @@ from .gradient import LEAF
 from .int_tensor import IntTensor
 from .random import seed
 from .settings import locked_settings
+
+if TYPE_CHECKING:
+    from .calibration import QParams
+    from .quantized import QuantizedTensor
+    from .scheme import QuantScheme
 
 
 class Tensor(Activations):
@@ -96,6 +101,33 @@ class Tensor(Activations):
         return (
             self if after is before is not LEAF else self._made(self._array, self.device, self.dtype, after)
         )
+
+    # -- quantisation
+
+    def quantize(self, scheme: QuantScheme, q_params: QParams) -> QuantizedTensor:
+        """The tensor in codes of `scheme` under given scales; it has no gradient.
+
+        Raises:
+            TensorError: the parameters do not fit the scheme, or the scheme does not fit the shape.
+
+        Burn: burn_tensor::Tensor::quantize
+        Clauses: QNT-17, QNT-18, QNT-24, QNT-25.
+        """
+        made: QuantizedTensor = AnyTensor.classes[Kind.QUANTIZED]._encoded(self, scheme, q_params)  # type: ignore[attr-defined]
+        return made
+
+    def quantize_dynamic(self, scheme: QuantScheme) -> QuantizedTensor:
+        """`quantize` under the scales that the least and the greatest value give.
+
+        Burn: burn_tensor::Tensor::quantize_dynamic
+        Clauses: QNT-26.
+        """
+        made: QuantizedTensor = AnyTensor.classes[Kind.QUANTIZED]._requantized_as(self, scheme)  # type: ignore[attr-defined]
+        return made
+
+    def dequantize(self, dtype: DType | None = None) -> Tensor:  # noqa: ARG002
+        """This tensor: only a quantised one has other values (QNT-21)."""
+        return self
 
     # -- other dtypes
 

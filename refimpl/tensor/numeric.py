@@ -42,6 +42,8 @@ class NumericTensor(ShapedTensor):
             if other.device is not device or other.grad_state is not state or state is LEAF:
                 device, state = of_operands(name, self, other)
             if other.dtype is not dtype:
+                if other.dtype.scheme is not None:  # the values, in this tensor's dtype (QNT-35)
+                    return self._binary(function, other.dequantize(dtype), name)  # type: ignore[attr-defined]
                 _same_kind(name, self, other)
                 same_dtype(name, self, other)
             operand = other._array

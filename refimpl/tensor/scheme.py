@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import ClassVar, Final
 
@@ -226,6 +226,37 @@ class QuantScheme:
                         f"per_block is a pair of BlockSize and ScaleDtype or None, got {self.per_block!r}",
                         clause="QNT-5",
                     )
+
+    @classmethod
+    def nvfp4(cls) -> QuantScheme:
+        """Four-bit floats in blocks of 16 with two levels of scales, two codes a byte (QNT-10)."""
+        return cls(
+            value=QuantValue.E2M1,
+            store=QuantStore.packed_native(0),
+            per_tensor=ScaleDtype.F32,
+            per_block=(BlockSize([16]), ScaleDtype.UE4M3),
+        )
+
+    @property
+    def is_quantizable(self) -> bool:
+        """Whether two levels, if there are two, have narrow block scales and one of F32 above (QNT-10)."""
+        narrow = self.per_block is not None and self.per_block[1] in (ScaleDtype.F16, ScaleDtype.UE4M3)
+        return not self.has_two_levels or (narrow and self.per_tensor is ScaleDtype.F32)
+
+    def with_packing_axis(self, axis: int) -> QuantScheme:
+        """The scheme packed along another axis, counted from the innermost, if it packs at all."""
+        return replace(self, store=replace(self.store, axis=axis)) if self.store.is_packed else self
+
+    def permuted(self, order: list[int]) -> QuantScheme:
+        """The scheme of a tensor whose axes stand in `order`: block and packing follow (QNT-33)."""
+        rank = len(order)
+        scheme = self
+        if self.per_block is not None:
+            size, dtype = self.per_block
+            extents = (1,) * max(0, rank - len(size.dims)) + size.dims[:rank]
+            scheme = replace(scheme, per_block=(BlockSize([extents[axis] for axis in order]), dtype))
+        packed = rank - 1 - self.store.axis
+        return scheme.with_packing_axis(rank - 1 - order.index(packed)) if packed in order else scheme
 
     @property
     def tensor_scale(self) -> ScaleDtype | None:

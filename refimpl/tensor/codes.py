@@ -1,0 +1,130 @@
+"""Codes: values already divided by their scale as small integers and small floats, and back."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .scheme import QuantValue
+
+F32: Final = np.dtype("<f4")
+#: Adding it leaves the nearest integer, ties to even, in the low bits of the sum (QNT-19).
+_ROUNDER: Final = np.float32(1.5 * 2**23)
+
+#: The NaN that decoding gives, whatever the sign and payload of the code.
+_DECODED_NAN: Final = np.uint32(0x7FFFE000)
+
+
+class IntegerCodes:
+    """Two's complement codes: the nearest integer, ties to even; NaN is 0.
+
+    Clauses: QNT-19, QNT-21.
+    """
+
+    is_float = False
+
+    def __init__(self, bits: int) -> None:
+        span = np.arange(256, dtype=np.uint8).view(np.int8)
+        self.table: NDArray[Any] = span.astype(F32)
+        self.bits = bits
+
+    def encode(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The codes (u8, two's complement) of `values`, which are overwritten and lie within the range."""
+        absent = np.isnan(values)
+        if absent.any():
+            values[absent] = 0
+        np.add(values, _ROUNDER, out=values)
+        return values.view(np.int32).astype(np.uint8)
+
+
+class FloatCodes:
+    """Codes of a small float with a sign, an exponent of bias `bias` and `mantissa` bits, ties to even.
+
+    Values beyond the largest finite one were clamped to it before. The sign of a zero stays.
+
+    Clauses: QNT-20, QNT-21.
+    """
+
+    is_float = True
+
+    def __init__(self, bits: int, mantissa: int, bias: int) -> None:
+        self.bits = bits
+        self._shift = np.int32(23 - mantissa)
+        #: Half a step less one, and the exponent of the code below that of f32.
+        self._nudge = np.int32((1 << (22 - mantissa)) - 1 - ((127 - bias) << 23))
+        self._rebias = np.uint32((127 - bias) << mantissa)
+        self._sign = bits - 1
+        self._min_normal = np.float32(2.0 ** (1 - bias))
+        self._spacing = np.float32(2.0 ** (1 - bias - mantissa))
+        #: Adding it leaves a subnormal's code in the low bits of the sum.
+        self._aligner = np.float32(1.5 * 2.0 ** (23 + 1 - bias - mantissa))
+        self.table = self._decoded()
+
+    def encode(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The codes (u8) of `values`, which are overwritten.
+
+        A normal's code is its exponent and mantissa, rounded as an integer; a subnormal's is a count of
+        spacings. Whichever of the two is greater is the right one.
+        """
+        bits = values.view(np.int32)
+        magnitude = bits & np.int32(0x7FFFFFFF)
+        codes = magnitude >> self._shift
+        codes &= np.int32(1)
+        codes += magnitude
+        codes += self._nudge
+        codes >>= self._shift
+        counted = np.minimum(magnitude.view(F32), self._min_normal)
+        counted += self._aligner
+        spacings = counted.view(np.int32)
+        spacings &= np.int32(0xFF)
+        np.maximum(codes, spacings, out=codes)
+        encoded = codes.astype(np.uint8)
+        np.right_shift(bits, np.int32(31), out=codes)
+        signs = codes.astype(np.uint8)
+        signs &= np.uint8(1 << self._sign)
+        if magnitude.size and magnitude.max() > np.int32(0x7F800000):
+            absent = magnitude > np.int32(0x7F800000)
+            encoded[absent] = self._absent(bits[absent].view(np.uint32))
+            if self.bits == 4:
+                signs[absent] = 0
+        encoded |= signs
+        return encoded
+
+    def _absent(self, bits: NDArray[Any]) -> NDArray[Any]:
+        """The codes of NaNs: all ones, the quiet NaN with the payload's top, or the largest value."""
+        if self.bits == 4:
+            return np.full(bits.shape, 0x7, np.uint8)
+        if self._shift == 20:
+            return np.full(bits.shape, 0x7F, np.uint8)
+        return (np.uint32(0x7E) | (bits >> np.uint32(21)) & np.uint32(3)).astype(np.uint8)
+
+    def _decoded(self) -> NDArray[Any]:
+        """The value of each of the 256 codes; four-bit codes ignore their high bits."""
+        codes = np.arange(256, dtype=np.uint32) & np.uint32((1 << self.bits) - 1)
+        magnitude = codes & np.uint32((1 << self._sign) - 1)
+        normal = ((magnitude + self._rebias) << np.uint32(self._shift)).view(F32)
+        exponent = magnitude >> np.uint32(23 - int(self._shift))
+        table = np.where(exponent == 0, magnitude.astype(F32) * self._spacing, normal)
+        if self.bits == 8:
+            top = np.uint32(0x7F) if self._shift == 20 else np.uint32(0x7C)
+            if self._shift == 21:
+                table = np.where(magnitude == top, np.float32("inf"), table)
+        table = np.where(codes >> self._sign, -table, table).astype(F32)
+        if self.bits == 8:
+            absent = magnitude > top if self._shift == 21 else magnitude == top
+            table.view(np.uint32)[absent] = _DECODED_NAN
+        return table
+
+
+E4M3: Final = FloatCodes(8, mantissa=3, bias=7)
+E5M2: Final = FloatCodes(8, mantissa=2, bias=15)
+E2M1: Final = FloatCodes(4, mantissa=1, bias=1)
+_INTEGERS: Final = {bits: IntegerCodes(bits) for bits in (8, 4, 2)}
+
+
+def codec(value: QuantValue) -> IntegerCodes | FloatCodes:
+    """What encodes and decodes the codes of `value`."""
+    floats = {QuantValue.E4M3: E4M3, QuantValue.E5M2: E5M2, QuantValue.E2M1: E2M1}
+    return floats.get(value) or _INTEGERS[value.bits]

@@ -1,0 +1,195 @@
+"""Quantising and dequantising, a tile at a time: no temporary array is as large as the tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import TensorError
+from . import packing, scales
+from .blocks import BlockLayout
+from .calibration import QParams
+from .codes import codec
+from .scheme import QuantScheme, ScaleDtype
+
+F32: Final = np.dtype("<f4")
+#: Values of one tile: its f32 copy and its codes stay in the cache.
+TILE: Final = 1 << 17
+
+
+def encode(values: NDArray[Any], scheme: QuantScheme, q_params: QParams) -> NDArray[Any]:
+    """The serialised bytes of `values`: codes, scales, and of two levels the scale of the whole.
+
+    Everything is f32: a value is divided by its scale, clamped, then rounded to a code.
+
+    Raises:
+        TensorError: the parameters do not fit the scheme, or the scheme does not fit the shape.
+
+    Burn: burn_flex::ops::qtensor::quantize
+    Clauses: QNT-17, QNT-18, QNT-24, QNT-25, QNT-28, QNT-29, QNT-30.
+    """
+    packing.check_axis(scheme, values.ndim)
+    given = np.asarray(q_params.scales.to_numpy()).reshape(-1)
+    if not given.size:
+        raise TensorError("quantized tensor must have at least one scale factor", clause="QNT-25")
+    stored = scales.validated(given.astype(F32), scheme.scale_dtype)
+    whole = _whole(scheme, q_params)
+    layout = BlockLayout.of(values.shape, scheme)
+    if scheme.per_block is None:
+        stored = stored[:1]
+    elif stored.size != layout.num_blocks:
+        raise TensorError(
+            f"a grid of {list(layout.grid)} blocks takes {layout.num_blocks} scales, got {stored.size}",
+            clause="QNT-25",
+        )
+    divisor = stored if whole is None else whole * stored
+    tail = [scales.to_bytes(packing.stored_order(stored, layout.grid, scheme), scheme.scale_dtype)]
+    if whole is not None:
+        tail.append(whole.reshape(1).view(np.uint8))
+    if packing.is_flat(scheme, values.shape):
+        return _encode_flat(values, scheme, layout, divisor, tail)
+    codes = np.empty(values.size, np.uint8)
+    for at, piece, scale in _tiles(values, layout, divisor):
+        codes[at : at + piece.size] = _codes(piece, scale, scheme)
+    return np.concatenate([packing.pack(codes.reshape(values.shape), scheme), *tail])
+
+
+def decode(data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...], out: NDArray[Any]) -> None:
+    """Fill `out`, of `shape` and any float dtype, with the values of the serialised bytes `data`.
+
+    Burn: burn_flex::ops::qtensor::dequantize
+    Clauses: QNT-21, QNT-22, QNT-30.
+    """
+    codes, stored, whole = parts(data, scheme, shape)
+    layout = BlockLayout.of(shape, scheme)
+    if packing.is_flat(scheme, shape):
+        table, each = _decoder(scheme)
+    else:
+        codes = packing.unpack(codes, scheme, shape).reshape(-1)
+        table, each = codec(scheme.value).table, 1
+    flat = out.reshape(-1)
+    with np.errstate(all="ignore"):
+        factor = stored if whole is None else whole * stored
+        for at, piece, scale in _tiles(out, layout, factor):
+            decoded = _looked_up(codes[at // each : (at + piece.size) // each], table).reshape(piece.shape)
+            if out.dtype == F32:
+                np.multiply(decoded, scale, out=flat[at : at + piece.size].reshape(piece.shape))
+            else:
+                flat[at : at + piece.size] = np.multiply(decoded, scale, out=decoded).reshape(-1)
+
+
+@cache
+def _decoder(scheme: QuantScheme) -> tuple[NDArray[Any] | None, int]:
+    """The values of a stored byte as one element of a table, and how many; no table for a plain integer."""
+    codes, word = packing.word_codes(scheme)
+    each = codes // word or 1
+    if scheme.value.bits == 8 and not scheme.value.is_float:
+        return None, 1
+    values = codec(scheme.value).table[packing.unpack_flat(np.arange(256, dtype=np.uint8), scheme)]
+    wide = {1: F32, 2: np.complex64, 4: np.complex128}[each]  # as many bytes as the values of one stored byte
+    return values.view(wide), each
+
+
+def _looked_up(codes: NDArray[Any], table: NDArray[Any] | None) -> NDArray[Any]:
+    """The values of stored bytes, as f32."""
+    if table is None:
+        return codes.view(np.int8).astype(F32)
+    return table.take(codes, mode="clip").view(F32)
+
+
+def grid(scheme: QuantScheme, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of the scales: `[1]`, or one a block (QNT-9)."""
+    return (1,) if scheme.per_block is None else BlockLayout.of(shape, scheme).grid
+
+
+def parts(
+    data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...]
+) -> tuple[NDArray[Any], NDArray[Any], np.float32 | None]:
+    """The stored codes, the scales in grid order (f32) and the scale of the whole (QNT-28)."""
+    layout = BlockLayout.of(shape, scheme)
+    count = 1 if scheme.per_block is None else layout.num_blocks
+    end = data.size
+    whole = None
+    if scheme.has_two_levels and scheme.per_tensor is not None:
+        end -= scheme.per_tensor.nbytes
+        whole = scales.from_bytes(data[end:], scheme.per_tensor)[0]
+    start = end - count * scheme.scale_dtype.nbytes
+    stored = scales.from_bytes(data[start:end], scheme.scale_dtype)
+    return data[:start], packing.grid_order(stored, layout.grid, scheme), whole
+
+
+def _encode_flat(
+    values: NDArray[Any],
+    scheme: QuantScheme,
+    layout: BlockLayout,
+    divisor: NDArray[Any],
+    tail: list[NDArray[Any]],
+) -> NDArray[Any]:
+    codes, word = packing.word_codes(scheme)
+    ratio = codes // word or 1
+    size = values.size // ratio
+    whole = np.empty(size + sum(part.size for part in tail), np.uint8)
+    for at, piece, scale in _tiles(values, layout, divisor):
+        packed = packing.pack_flat(_codes(piece, scale, scheme), scheme)
+        whole[at // ratio : at // ratio + packed.size] = packed
+    for part in tail:
+        whole[size : size + part.size] = part
+        size += part.size
+    return whole
+
+
+def _codes(piece: NDArray[Any], scale: NDArray[Any], scheme: QuantScheme) -> NDArray[Any]:
+    """The codes of a tile: divide, clamp, round (QNT-18)."""
+    low, high = scheme.value.range
+    with np.errstate(all="ignore"):
+        quotient = np.divide(piece, scale, dtype=F32)
+        np.clip(quotient, np.float32(low), np.float32(high), out=quotient)
+        return codec(scheme.value).encode(quotient.reshape(-1))
+
+
+def _tiles(
+    values: NDArray[Any], layout: BlockLayout, scale: NDArray[Any]
+) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
+    """Runs of values in row-major order: where each starts, the run as f32, and the scales that meet it."""
+    if scale.size == 1:
+        flat = values.reshape(-1)
+        for at in range(0, flat.size, TILE):
+            yield at, flat[at : at + TILE].astype(F32, copy=False), scale.reshape(1)
+        return
+    folded, _ = layout.folded()
+    view, spread = values.reshape(folded), layout.spread(scale)
+    each = view[0].size if len(folded) > 1 else 1
+    rows = max(1, TILE // max(1, each))
+    for row in range(0, folded[0], rows):
+        piece = view[row : row + rows].astype(F32, copy=False)
+        yield row * each, piece, spread[row : row + rows]
+
+
+def _whole(scheme: QuantScheme, q_params: QParams) -> np.float32 | None:
+    """The scale of the whole tensor, checked against the scheme (QNT-24, QNT-31)."""
+    given = q_params.global_scale
+    if (given is not None) is not scheme.has_two_levels:
+        raise TensorError(
+            f"{scheme!r} does not match a per-tensor scale of {None if given is None else list(given.shape)}",
+            clause="QNT-24",
+            hint="take the parameters from compute_q_params of the same scheme",
+        )
+    if given is None:
+        return None
+    if given.size != 1:
+        raise TensorError(
+            f"the per-tensor scale must have exactly one element, got {list(given.shape)}", clause="QNT-24"
+        )
+    if repr(given.dtype) != "F32":
+        raise TensorError(f"the per-tensor scale must be an f32 tensor, got {given.dtype}", clause="QNT-24")
+    if scheme.per_tensor is not ScaleDtype.F32:
+        raise TensorError(
+            f"a two-level scheme stores its per-tensor scale as f32, got {scheme!r}",
+            clause="QNT-31",
+            hint="per_tensor=ScaleDtype.F32",
+        )
+    return np.float32(scales.validated(given.to_numpy().reshape(-1), ScaleDtype.F32)[0])
