@@ -6,16 +6,19 @@ from typing import Any, Final, TypeVar, cast
 
 from ..tensor.device import Device
 from ..tensor.gradient import PLAIN
+from ..tensor.int_tensor import MislabelledIntTensor
 from ..tensor.tensor import BoolTensor, IntTensor, QuantizedTensor, Tensor
 from .flag import Flag
 
 ParameterValue = Tensor | IntTensor | BoolTensor | Flag
 T = TypeVar("T", bound=ParameterValue)
-#: The kind of a value, by its class: a quantised tensor is still a float parameter.
+#: The kind of a value, by its class: a quantised tensor is still a float parameter, and an int tensor of
+#: another dtype, as a record can give it, an int parameter (REC-20).
 KIND_OF: Final[dict[type[Any], type[Any]]] = {
     Tensor: Tensor,
     QuantizedTensor: Tensor,
     IntTensor: IntTensor,
+    MislabelledIntTensor: IntTensor,
     BoolTensor: BoolTensor,
     Flag: Flag,
 }
