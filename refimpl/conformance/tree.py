@@ -12,6 +12,10 @@ Node = dict[str, Any]
 _NAMES = ("w", "bias", "lin", "layers", "x", "head", "norm", "a", "scale", "mid", "b1", "z")
 _TYPES = ("Net", "Lin", "Block", "Head", "Mix")
 _VARIANTS = ("One", "Two", "Linear", "Off")
+#: Kinds that may not stand in an option, and those that may not stand in a list beside others.
+_OPTIONAL = ("some", "none")
+_NESTED = (*_OPTIONAL, "vec", "array", "tuple")
+
 _SHAPES = ((2,), (3,), (1,), (2, 3), (2, 2), (1, 2), (1, 2, 3), (0, 2))
 
 #: What a kind of node shows in a traversal.
@@ -59,7 +63,7 @@ class _Pencil:
         self.used: set[str] = set()
         self.kinds: list[str] = []
 
-    def node(self, depth: int) -> Node:
+    def node(self, depth: int, without: tuple[str, ...] = ()) -> Node:
         """A node that may have children while the budget lasts."""
         self.budget -= 1
         inner = self.budget > 0 and depth < 4
@@ -79,10 +83,11 @@ class _Pencil:
             "some": 2 if inner else 0,
             "enum": 2 if inner else 0,
         }
-        kind = self.rng.choices(list(weights), list(weights.values()))[0]
-        return self.make(kind, depth)
+        kinds = {kind: weight for kind, weight in weights.items() if kind not in without}
+        return self.make(self.rng.choices(list(kinds), list(kinds.values()))[0], depth)
 
     def make(self, kind: str, depth: int) -> Node:
+        """A node of one kind."""
         self.kinds.append(kind)
         rng = self.rng
         if kind in ("float", "int", "bool"):
@@ -91,12 +96,8 @@ class _Pencil:
             case "flag":
                 return {"flag": {"id": self.new_id(), "value": rng.random() < 0.6}}
             case "tensor":
-                return {
-                    "tensor": {
-                        "kind": rng.choice(("float", "int", "bool")),
-                        "shape": list(rng.choice(_SHAPES)),
-                    }
-                }
+                shape = list(rng.choice(_SHAPES))
+                return {"tensor": {"kind": rng.choice(("float", "int", "bool")), "shape": shape}}
             case "running":
                 return {"running": {"id": self.new_id(), "shape": [rng.randint(1, 3)]}}
             case "same":
@@ -106,22 +107,38 @@ class _Pencil:
             case "none":
                 return {"none": True}
             case "some":
-                return {"some": self.node(depth + 1)}
+                return {"some": self.node(depth + 1, _OPTIONAL)}
             case "struct":
                 return self.struct(depth)
             case "enum":
                 return {"enum": "Choice", "variant": rng.choice(_VARIANTS), "payload": self.payload(depth)}
+            case "tuple":
+                return {"tuple": self.parts(depth)}
             case _:
-                least, most = (2, 3) if kind == "tuple" else (0, 3)
-                return {kind: [self.element(depth) for _ in range(rng.randint(least, most))]}
+                return {kind: self.elements(depth)}
 
-    def element(self, depth: int) -> Node:
-        return self.const() if self.rng.random() < 0.06 else self.node(depth + 1)
+    def parts(self, depth: int) -> list[Node]:
+        """The parts of a tuple: each of its own type, the first a module."""
+        parts = [self.node(depth + 1, _OPTIONAL)]
+        while len(parts) < 2 or (len(parts) < 3 and self.rng.random() < 0.3):
+            constant = self.rng.random() < 0.15
+            parts.append(self.const() if constant else self.node(depth + 1, ("none",)))
+        return parts
+
+    def elements(self, depth: int) -> list[Node]:
+        """The elements of a list, which has one type: optional all or none, of lists all or none."""
+        count = self.rng.randint(0, 3)
+        form = self.rng.random()
+        if form < 0.2:
+            return [self.make(self.rng.choice(("some", "some", "none")), depth + 1) for _ in range(count)]
+        if form < 0.3:
+            kind = self.rng.choice(("float", "int", "flag"))
+            return [{"vec": [self.make(kind, depth + 2) for _ in range(count)]} for _ in range(2)]
+        return [self.node(depth + 1, _NESTED) for _ in range(count)]
 
     def payload(self, depth: int) -> Node:
-        if self.rng.random() < 0.2:
-            return self.const()
-        return self.node(depth + 1)
+        """What a variant holds: a constant now and then."""
+        return self.const() if self.rng.random() < 0.2 else self.node(depth + 1, _OPTIONAL)
 
     def struct(self, depth: int) -> Node:
         names = self.rng.sample(_NAMES, self.rng.randint(2, 4) if depth == 0 else self.rng.randint(1, 3))
@@ -192,7 +209,7 @@ def draw_tree(
     """A tree of about `nodes` nodes, with at least `leaves` parameters and a node of each of `kinds`."""
     while True:
         pencil = _Pencil(rng, nodes, lazy=lazy, flags=flags, records=records, devices=devices)
-        root = pencil.make(rng.choices(("struct", "vec", "tuple"), (16, 2, 1))[0], 0)
+        root = pencil.make(rng.choices(("struct", "vec"), (16, 2))[0], 0)
         found = list(leaves_of(root, ""))
         whole = len(pencil.kinds) >= nodes and len(found) >= leaves
         if whole and all(kind in pencil.kinds for kind in kinds):
