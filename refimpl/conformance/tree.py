@@ -130,11 +130,18 @@ class _Pencil:
         count = self.rng.randint(0, 3)
         form = self.rng.random()
         if form < 0.2:
-            return [self.make(self.rng.choice(("some", "some", "none")), depth + 1) for _ in range(count)]
+            return [self.option(depth + 1) for _ in range(count)]
         if form < 0.3:
             kind = self.rng.choice(("float", "int", "flag"))
             return [{"vec": [self.make(kind, depth + 2) for _ in range(count)]} for _ in range(2)]
         return [self.node(depth + 1, _NESTED) for _ in range(count)]
+
+    def option(self, depth: int) -> Node:
+        """An element of a list of options."""
+        if self.rng.random() < 0.3:
+            return self.make("none", depth)
+        self.kinds.append("some")
+        return {"some": self.node(depth + 1, _NESTED)}
 
     def payload(self, depth: int) -> Node:
         """What a variant holds: a constant now and then."""
