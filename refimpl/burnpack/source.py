@@ -122,7 +122,7 @@ class FileSource:
             BurnpackError: the system refuses, or the file is not as it was when it was opened.
             ResourceError: there is no memory for them.
         """
-        if length > _SMALL:
+        if length > _SMALL or tensor is None:
             return self._read(start, length, tensor)
         first, block = self._block
         if not first <= start <= start + length <= first + len(block):

@@ -415,8 +415,8 @@ def colliding(count: int) -> bytes:
         (colliding(20_000), 1.0),
         (colliding(200_000), 2.0),
         (b"\x9a" + (10_000_000).to_bytes(4, "big") + b"\xa0" * 10_000_000, 2.0),
-        (b"\x9f" + b"\x81\x00" * 500_000 + b"\xff", 4.0),
-        (b"\x9f" + b"\x61a" * 500_000 + b"\xff", 4.0),
+        (b"\x9f" + b"\x81\x00" * 500_000 + b"\xff", 8.0),
+        (b"\x9f" + b"\x61a" * 500_000 + b"\xff", 8.0),
     ],
     ids=["20,000 colliding keys", "200,000 colliding keys", "10 MB of empty maps", "pairs", "short texts"],
 )
