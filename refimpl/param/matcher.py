@@ -178,7 +178,7 @@ def from_serde(form: Json, depth: int = 0) -> Matcher:
 
 def _id_from_serde(form: Json) -> ParamId:
     match form:
-        case {"value": int(value), **rest} if not rest:
+        case {"value": int(value)} | [int(value)]:  # keys that Burn does not know are passed over (PAR-7)
             return ParamId.from_int(value)
     raise InvalidArgumentError(
         f"{reprlib.repr(form)} writes no parameter id", clause="PAR-7", hint='one is {"value": 1}'

@@ -187,6 +187,12 @@ def test_a_form_that_writes_no_group_is_refused(form: Any) -> None:
         ParamGroup.from_serde(form)
 
 
+@pytest.mark.clause("PAR-7")
+@pytest.mark.parametrize("form", [{"value": 1, "more": 2}, [1]])
+def test_an_id_is_read_from_what_serde_reads_too(form: Any) -> None:
+    assert ParamGroup.from_serde({"matcher": {"Explicit": [form]}}).matches(ParamId.from_int(1), None)
+
+
 @pytest.mark.clause("GRP-13")
 def test_lists_of_matchers_are_read_to_a_bounded_depth() -> None:
     form: Any = "All"

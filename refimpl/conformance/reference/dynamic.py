@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from typing import Annotated, Any, Final, TypeVar, get_args
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 from ...module.fields import Array, Skip
 from ...module.module import Module
@@ -67,7 +67,7 @@ class _Builder:
                 parts = [self.node(one) for one in inner]
                 if not 2 <= len(parts) <= 10:
                     raise StepError(f"a tuple holds 2 to 10 nodes, not {len(parts)}")
-                return tuple(value for value, _ in parts), tuple[tuple(hint for _, hint in parts)]  # type: ignore[misc]
+                return tuple(value for value, _ in parts), tuple[tuple(_declared(hint) for _, hint in parts)]  # type: ignore[misc]
             case "some":
                 value, hint = self.node(inner)
                 if value is None or _is_optional(hint):
@@ -231,7 +231,7 @@ def constant(spec: Any) -> Typed:
 
 
 def _is_optional(hint: Any) -> bool:
-    return hint is _NONE or _NONE in getattr(hint, "__args__", ())
+    return hint is _NONE or (get_origin(hint) in (Union, types.UnionType) and _NONE in get_args(hint))
 
 
 def _declared(hint: Any) -> Any:

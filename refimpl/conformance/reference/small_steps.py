@@ -128,8 +128,15 @@ def _read_id(written: str) -> str:
     from ...param.group import ParamGroup
 
     try:
-        held = ParamGroup.from_serde({"matcher": {"Explicit": [json.loads(written)]}}).to_serde()["matcher"]
+        read = json.loads(written, object_pairs_hook=_without_repeats)
+        held = ParamGroup.from_serde({"matcher": {"Explicit": [read]}}).to_serde()["matcher"]
     except (InvalidArgumentError, ValueError) as error:
         raise StepError(str(error), "Serde") from None
     form: Any = held
     return str(form["Explicit"][0]["value"])
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a key is given twice")
+    return dict(pairs)
