@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from .atomic import AtomicFile
+from .in_place import write_in_place
 from .limits import ReaderLimits
 from .paths import PathLike, existing, path_text, with_extension
 from .reader import Pack
+from .refusal import io
 from .scalar import Scalar
 from .source import FileSource, MemorySource
-from .writer import Item, plan
+from .writer import Buffer, Item, plan
 
 
 def open_burnpack(
@@ -57,6 +59,7 @@ def write_burnpack(
     *,
     exact: bool = False,
     overwrite: bool = True,
+    in_place: bool = False,
 ) -> None:
     """Write a container to a file that is, at every moment, wholly the old one or wholly the new one.
 
@@ -67,17 +70,22 @@ def write_burnpack(
         scalars: Scalars, or bools, ints and floats, by name.
         exact: Take the file name as it is.
         overwrite: Replace a file that stands there; otherwise that is an error.
+        in_place: Write over the file as it lies instead, without a second copy: a failure then leaves it
+            cut short.
 
     Raises:
         BurnpackError: nothing was written and the old file is as it was, unless the message says that the
             new one was saved.
 
-    Burn: burn_pack::Writer::write_to_file
+    Burn: burn_pack::Writer::write_to_file, write_to_file_in_place
     Clauses: BPK-11 to BPK-17, BPK-29 to BPK-33.
     """
-    path = path_text(target)
+    path = path_text(target) if exact else with_extension(path_text(target))
     planned = plan(entries, metadata, scalars)
-    with AtomicFile(path if exact else with_extension(path)) as file:
+    if in_place:
+        write_in_place(path, planned, overwrite=overwrite)
+        return
+    with AtomicFile(path) as file:
         planned.emit(file.write)
         file.publish(overwrite=overwrite)
 
@@ -96,3 +104,37 @@ def burnpack_bytes(
     planned = plan(entries, metadata, scalars)
     planned.emit(lambda piece: pieces.append(cast("bytes", piece)))
     return b"".join(pieces)
+
+
+def burnpack_into(
+    buffer: bytearray | memoryview,
+    entries: Iterable[Item],
+    metadata: Mapping[str, str] | None = None,
+    scalars: Mapping[str, Scalar | bool | int | float] | None = None,
+) -> int:
+    """Write the container into the front of `buffer`, and say how many bytes it takes.
+
+    Raises:
+        BurnpackError: `buffer` is too small, which is found before anything is written, or the container
+            cannot be made.
+
+    Burn: burn_pack::Writer::write_into, size
+    Clauses: BPK-14, BPK-16.
+    """
+    planned = plan(entries, metadata, scalars)
+    view = memoryview(buffer).cast("B")
+    if view.nbytes < planned.size:
+        raise io(
+            f"Buffer too small: need {planned.size} bytes, got {view.nbytes} bytes",
+            clause="BPK-16",
+            hint="burnpack_bytes makes one of the right size",
+        )
+    at = 0
+
+    def write(piece: Buffer) -> None:
+        nonlocal at
+        view[at : at + len(piece)] = piece
+        at += len(piece)
+
+    planned.emit(write)
+    return at

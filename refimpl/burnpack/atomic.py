@@ -81,11 +81,7 @@ class AtomicFile:
             BurnpackError: the system refuses.
         """
         try:
-            written = os.write(self._fd, data)
-            if written < len(data):
-                rest = memoryview(data)[written:]
-                while rest:
-                    rest = rest[os.write(self._fd, rest) :]
+            write_all(self._fd, data)
         except OSError as error:
             raise self._failed(f"cannot write to '{shown_path(self.path)}'", error, "BPK-33") from error
 
@@ -123,7 +119,7 @@ class AtomicFile:
         try:
             os.link(self.path, self.destination)
         except FileExistsError:
-            raise self._exists() from None
+            raise already_exists(self.destination) from None
         except OSError as refused:
             self._rename_if_absent(refused)
             return
@@ -161,7 +157,7 @@ class AtomicFile:
                 error,
                 "BPK-32",
             ) from error
-        raise self._exists()
+        raise already_exists(self.destination)
 
     def _sync_folder(self) -> None:
         """Make the new name durable: it is in place by now, whatever happens here."""
@@ -192,16 +188,6 @@ class AtomicFile:
             with contextlib.suppress(OSError):
                 os.unlink(self.path)
 
-    def _exists(self) -> BurnpackError:
-        return BurnpackError(
-            f"File already exists: {shown_path(self.destination)}. To replace it, use .overwrite(true), or "
-            "AtomicFile::commit instead of commit_new.",
-            kind="AlreadyExists",
-            clause="BPK-32",
-            path=self.destination,
-            hint="overwrite=True replaces it",
-        )
-
     def _failed(self, what: str, error: OSError | ValueError, clause: str) -> BurnpackError:
         return io(
             f"{what}: {cause(error)}",
@@ -217,6 +203,27 @@ class AtomicFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._discard()
+
+
+def already_exists(path: str) -> BurnpackError:
+    """Something stands where nothing was to be replaced."""
+    return BurnpackError(
+        f"File already exists: {shown_path(path)}. To replace it, use .overwrite(true), or "
+        "AtomicFile::commit instead of commit_new.",
+        kind="AlreadyExists",
+        clause="BPK-32",
+        path=path,
+        hint="overwrite=True replaces it",
+    )
+
+
+def write_all(fd: int, data: bytes | bytearray | memoryview) -> None:
+    """All of `data`, in as many calls as the system takes."""
+    written = os.write(fd, data)
+    if written < len(data):
+        rest = memoryview(data)[written:]
+        while rest:
+            rest = rest[os.write(fd, rest) :]
 
 
 def _mode_of(destination: str) -> int | None:
