@@ -278,19 +278,20 @@ def debug_struct(module: Module) -> str:
 
 def debug_field(f: Field, value: Any) -> str:
     """The value of a field as Rust's Debug writes it: the annotation says what a tuple or None is."""
-    return _debug_hint(f.hint, value) if f.role is not Role.MODULE else _debug_form(f.form, value)
+    return _debug_hint(f.hint, value) if f.role is not Role.MODULE else debug_form(f.form, value)
 
 
-def _debug_form(form: Form | None, value: Any) -> str:
+def debug_form(form: Form | None, value: Any) -> str:
+    """A traversed value as Rust's Debug writes it: its form says what a tuple or None is (DSP-21)."""
     match form:
         case Dynamic():
-            return _debug_form(form_of(value), value)
+            return debug_form(form_of(value), value)
         case Optional():
-            return "None" if value is None else f"Some({_debug_form(form.inner, value)})"
+            return "None" if value is None else f"Some({debug_form(form.inner, value)})"
         case Sequence():
-            return f"[{', '.join(_debug_form(form.inner, item) for item in value)}]"
+            return f"[{', '.join(debug_form(form.inner, item) for item in value)}]"
         case Tuple():
-            return f"({', '.join(map(_debug_form, form.inners, value))})"
+            return f"({', '.join(map(debug_form, form.inners, value))})"
         case _:
             return debug(value)
 

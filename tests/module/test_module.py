@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from refimpl.errors import EmptyGroupWarning, GradientError, MovedError
+from refimpl.errors import ArgumentTypeError, EmptyGroupWarning, GradientError, MovedError
 from refimpl.module.module import Module
 from refimpl.module.trait import list_param_ids
 from refimpl.module.tree import Tree
@@ -286,7 +286,29 @@ def test_a_tree_does_what_a_module_does() -> None:
     assert tree.num_params() == 8
     assert tree.clone().fork(SIM).valid().train().materialize().to_device(CPU).devices() == (CPU,)
     assert str(Tree(3)) == "3"
-    assert repr(Tree((1.0, "a"))) == '(1.0, "a")'
+    assert repr(Tree((1.0, "a"))) == '[1.0, "a"]'
+
+
+@pytest.mark.clause("MOD-11")
+def test_an_annotation_says_what_stands_at_the_root() -> None:
+    class Containers(PathVisitor):
+        def __init__(self) -> None:
+            super().__init__()
+            self.found: list[str] = []
+
+        def enter_module(self, name: str, container_type: str) -> None:
+            super().enter_module(name, container_type)
+            self.found.append(f"{name} {container_type}")
+
+    param = Param.from_tensor(Tensor.ones((1,), CPU)).with_id(ParamId.from_int(1))
+    pair = Tree((param, 3), tuple[Param[Tensor], int])
+    containers = Containers()
+    pair.train().visit(containers)
+    assert containers.found == ["0 Tuple", "1 Tuple"]
+    assert repr(pair) == "(Param: 0400000000000 - ParamMapper { load: false, save: false }, 3)"
+    assert repr(Tree(3, int | None)) == "Some(3)"
+    with pytest.raises(ArgumentTypeError, match="the root must be a tuple of 2"):
+        Tree((param,), tuple[Param[Tensor], int])
 
 
 @pytest.mark.clause("MOD-30")
