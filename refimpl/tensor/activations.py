@@ -75,3 +75,14 @@ class Activations(FloatArithmetic):
         """
         within = (self + self**3.0 * 0.044715) * _SQRT_2_OVER_PI
         return self * (within.tanh() + 1.0) * 0.5
+
+    def quiet_softmax(self, dim: int) -> Self:
+        """The exponential divided by one more than the sum of exponentials along axis `dim`: it may be all but zero.
+
+        Burn: burn_tensor::activation::quiet_softmax
+        """
+        axis = as_dim(dim, self.rank, "Quiet Softmax")
+        greatest = self.max_dim(axis)
+        greatest = greatest.mask_fill(greatest.equal(-math.inf), 0.0)
+        exponentials = (self - greatest).exp()
+        return exponentials / (exponentials.sum_dim(axis) + (-greatest).exp())

@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from .burn_answers import answer, answers, data
 
 from refimpl.errors import ArgumentTypeError, TensorError
 from refimpl.tensor.device import Device
 from refimpl.tensor.dtype import DType
 from refimpl.tensor.tensor import BoolTensor, IntTensor, Tensor
+
+from .burn_answers import answer, answers, data
 
 CPU = Device("cpu")
 NAN, INF = float("nan"), float("inf")

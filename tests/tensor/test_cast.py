@@ -5,7 +5,6 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
-from .burn_answers import answer, answers, data
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,8 @@ from refimpl.tensor.data import TensorData
 from refimpl.tensor.device import Device
 from refimpl.tensor.dtype import DType
 from refimpl.tensor.tensor import BoolTensor, IntTensor, Tensor
+
+from .burn_answers import answer, answers, data
 
 CPU = Device("cpu")
 
