@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
-from ...module.fields import Array, Skip
+from ...module.fields import Array, Skip, is_constant
 from ...module.module import Module
 from ...module.trait import ModuleTrait
 from ...module.tree import Tree
@@ -36,13 +36,8 @@ _PARAM: Final[dict[str, Any]] = {kind: _param_of(cls) for kind, cls in KINDS.ite
 
 def dynamic(s: Site, args: Args) -> ModuleTrait:
     """The tree; what is no module by itself stands in a `Tree`."""
-    tree = args.get("tree")
-    value, hint = _Builder(s).node(tree)
-    if isinstance(value, ModuleTrait):
-        return value
-    if isinstance(value, tuple) and (hasattr(hint, "__metadata__") or get_args(hint)[-1] is not Ellipsis):
-        raise LackingError("root_tuple", "a bare tuple at the root is a list in Python")
-    return Tree(value)
+    value, hint = _Builder(s).node(args.get("tree"))
+    return value if isinstance(value, ModuleTrait) else Tree(value, _declared(hint))
 
 
 class _Builder:
@@ -70,8 +65,8 @@ class _Builder:
                 return tuple(value for value, _ in parts), tuple[tuple(_declared(hint) for _, hint in parts)]  # type: ignore[misc]
             case "some":
                 value, hint = self.node(inner)
-                if value is None or _is_optional(hint):
-                    raise LackingError("nested_option", "Python has no option of an option")
+                if _is_optional(hint):  # an option of an option: the inner one says itself what it is
+                    value, hint = Tree(value, _declared(hint)), Tree
                 return value, hint | None
             case "none":
                 return None, _NONE
@@ -102,10 +97,16 @@ class _Builder:
             skipped: Any = Skip  # an alias, filled in at run time
             return value, skipped[_declared(hint)]
         value, hint = self.node(spec)
+        if is_constant(_declared(hint)) and hint is not _NONE:  # as a field of its own it would be a constant
+            return Tree(value, hint), Tree
         return value, _declared(hint)
 
     def _struct(self, spec: Args) -> Typed:
         fields = [(name, *self._field(one)) for name, one in items(spec, "fields")]
+        if any(not name.isidentifier() or hasattr(Module, name) for name, _, _ in fields) or (
+            len({name for name, _, _ in fields}) < len(fields)
+        ):
+            return odd_struct(spec["struct"], fields)
         cls = self._class(spec["struct"], Module, tuple((name, hint) for name, _, hint in fields))
         return cls(**{name: value for name, value, _ in fields}), cls
 
@@ -125,7 +126,7 @@ class _Builder:
         return found
 
     def _sequence(self, key: str, inner: Any) -> Typed:
-        parts = [self.node(one) for one in inner]
+        parts = _alike([self.node(one) for one in inner])
         hint = _element([hint for _, hint in parts])
         values = tuple(value for value, _ in parts)
         if key == "vec":
@@ -230,6 +231,26 @@ def constant(spec: Any) -> Typed:
     raise StepError(f"{key!r} is no constant")
 
 
+def odd_struct(name: str, fields: list[tuple[str, Any, Any]]) -> Typed:
+    """A struct whose field names Python cannot write: they are entered as named, and never displayed."""
+    attributes = [f"field_{index}" for index in range(len(fields))]
+    names = dict(zip(attributes, (field for field, _, _ in fields), strict=True))
+    hints = dict(zip(attributes, (hint for _, _, hint in fields), strict=True))
+    space = {
+        "__annotations__": hints,
+        "__module__": __name__,
+        "_entered_as": classmethod(lambda _, field: names[field]),
+        "format": _unwritten,
+        "__repr__": _unwritten,
+    }
+    cls = types.new_class(name, (Module,), exec_body=lambda body: body.update(space))
+    return cls(**dict(zip(attributes, (value for _, value, _ in fields), strict=True))), cls
+
+
+def _unwritten(*_: Any) -> str:
+    raise LackingError("tuple_struct", "a Python module has no fields without proper names to display")
+
+
 def _is_optional(hint: Any) -> bool:
     return hint is _NONE or (get_origin(hint) in (Union, types.UnionType) and _NONE in get_args(hint))
 
@@ -239,28 +260,30 @@ def _declared(hint: Any) -> Any:
     return _PARAM["float"] | None if hint is _NONE else hint
 
 
-def _element(hints: list[Any]) -> Any:
-    """One annotation for the elements of a list.
+def _alike(parts: list[Typed]) -> list[Typed]:
+    """The elements of a list; where they are of several types, containers say themselves what they are."""
+    cores = {_core(hint) for _, hint in parts if hint is not _NONE}
+    optional = [_is_optional(hint) for _, hint in parts]
+    if len(cores) <= 1 and (all(optional) or not any(optional)):
+        return parts
+    return [
+        (Tree(value, _declared(hint)), Tree) if _is_container(hint) else (value, hint)
+        for value, hint in parts
+    ]
 
-    Raises:
-        LackingError: they have no type in common that Python can say.
-    """
-    optional = [hint for hint in hints if _is_optional(hint)]
+
+def _is_container(hint: Any) -> bool:
+    return _is_optional(hint) or hasattr(hint, "__metadata__") or get_origin(hint) is tuple
+
+
+def _element(hints: list[Any]) -> Any:
+    """One annotation for the elements of a list; a type variable where they have several."""
     cores = list(dict.fromkeys(_core(hint) for hint in hints if hint is not _NONE))
-    if optional and len(optional) != len(hints):
-        raise LackingError("mixed_list", "a list holds options or none, not some of both")
-    if not cores:
-        core: Any = _PARAM["float"]
-    elif len(cores) == 1:
-        core = cores[0]
-    elif any(getattr(core, "__origin__", None) is tuple or hasattr(core, "__metadata__") for core in cores):
-        raise LackingError("mixed_list", "lists and tuples of several types in one list")
-    else:
-        core = _T
-    return core | None if optional else core
+    core: Any = _PARAM["float"] if not cores else cores[0] if len(cores) == 1 else _T
+    return core | None if any(map(_is_optional, hints)) else core
 
 
 def _core(hint: Any) -> Any:
-    if not _is_optional(hint):
+    if not _is_optional(hint) or hint is _NONE:
         return hint
-    return next(arg for arg in hint.__args__ if arg is not _NONE)
+    return next(arg for arg in get_args(hint) if arg is not _NONE)

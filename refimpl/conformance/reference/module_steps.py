@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ...module.trait import list_param_ids
+from ...tensor.tensor import AnyTensor
 from .args import Args, flag, items, text
 from .faults import StepError
 from .groups import group
 from .looks import ChangeEach, Identity
 from .state import State, device_name
-from .values import express
+from .values import express, tensor_json
 from .zoo_values import build
 
 
@@ -39,6 +40,12 @@ def run(state: State, op: str, args: Args) -> Any:
             state.store(args, state.take(on).map(change))
         case "map_identity":
             state.store(args, state.take(on).map(Identity()))
+        case "tensor":
+            value = getattr(state.module(on), "value", None)
+            if not isinstance(value, AnyTensor):
+                raise StepError(f"{on!r} is no bare tensor")
+            state.store_if_named(args, value)
+            return tensor_json(value)
         case "devices":
             return [device_name(device) for device in state.module(on).devices()]
         case "collect_devices":

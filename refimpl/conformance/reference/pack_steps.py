@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ...burnpack.api import burnpack_bytes, open_burnpack, write_burnpack
 from ...burnpack.limits import ReaderLimits
 from ...burnpack.reader import Pack
@@ -28,9 +30,10 @@ from ...errors import BurnpackError, InvalidArgumentError
 from ...record.record import ModuleRecord
 from ...tensor.data import TensorData
 from .args import Args, flag, items, number, only, signed, text, whole
+from .dtypes import dtype_name
 from .faults import LackingError, StepError
 from .state import Asked, PackSource, State
-from .values import bytes_json, data_json, declared, dtype_name, read_data
+from .values import bytes_json, data_json, declared, read_data
 
 _INTEGERS = {"i64": (64, True), "u64": (64, False), "i32": (32, True), "u8": (8, False)}
 
@@ -245,7 +248,8 @@ def _read_scalar(pack: Pack, args: Args) -> Any:
     if kind == "f64":
         return struct.pack(">d", as_float).hex()
     if kind == "f32":
-        return struct.pack(">f", as_float).hex()
+        with np.errstate(over="ignore"):
+            return np.array(as_float, np.float64).astype(">f4").tobytes().hex()
     raise StepError(f"{kind!r} is no type of a scalar")
 
 

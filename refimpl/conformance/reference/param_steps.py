@@ -169,12 +169,14 @@ def _find_running(module: Any, path: str) -> RunningState:
     """The running state at a path: no traversal hands it over, so the names are followed."""
     found: Any = module.value if isinstance(module, Tree) else module
     for name in filter(None, path.split(".")):
+        found = found.value if isinstance(found, Tree) else found
         if isinstance(found, tuple):
             found = found[int(name)] if name.isdigit() and int(name) < len(found) else None
         elif isinstance(found, ModuleEnum):
             found = getattr(found, "value", None) if type(found).__name__ == name else None
         else:
             found = getattr(found, name, None) if isinstance(found, Module) else None
+    found = found.value if isinstance(found, Tree) else found
     if not isinstance(found, RunningState):
         raise StepError(f"there is no running state at {path!r}")
     return found

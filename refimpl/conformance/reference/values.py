@@ -18,46 +18,13 @@ from ...tensor.dtype import DType
 from ...tensor.gradient import GradState
 from ...tensor.tensor import BoolTensor, IntTensor, Tensor
 from .args import Args, items, number, signed, whole, wholes
-from .faults import CasePanicError, LackingError, StepError
+from .dtypes import dtype_name, read_dtype
+from .faults import CasePanicError, StepError
 from .state import device_name, executes
 
 V = TypeVar("V", bound=AnyTensor)
 KINDS: Final[dict[str, type[AnyTensor]]] = {"float": Tensor, "int": IntTensor, "bool": BoolTensor}
 _DEFAULT: Final = {"float": DType.F32, "int": DType.I64, "bool": DType.BOOL_NATIVE}
-_NAMES: Final = {
-    "f64": DType.F64,
-    "f32": DType.F32,
-    "flex32": DType.FLEX32,
-    "f16": DType.F16,
-    "bf16": DType.BF16,
-    "i64": DType.I64,
-    "i32": DType.I32,
-    "i16": DType.I16,
-    "i8": DType.I8,
-    "u64": DType.U64,
-    "u32": DType.U32,
-    "u16": DType.U16,
-    "u8": DType.U8,
-    "bool": DType.BOOL_NATIVE,
-    "bool_u8": DType.BOOL_U8,
-    "bool_u32": DType.BOOL_U32,
-}
-_NAME_OF: Final = {dtype: name for name, dtype in _NAMES.items()}
-
-
-def dtype_name(dtype: DType) -> str:
-    """The protocol's name of a dtype."""
-    return _NAME_OF.get(dtype, dtype.name)
-
-
-def read_dtype(value: Any) -> DType:
-    """The dtype of a name."""
-    if isinstance(value, dict):
-        raise LackingError("quant", "quantised dtypes in requests come with the quantisation chapter")
-    found = _NAMES.get(value) if isinstance(value, str) else None
-    if found is None:
-        raise StepError(f"{value!r} names no dtype")
-    return found
 
 
 def kind_of(tensor: AnyTensor) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import types
 from typing import Any
 
+from ...module.fields import Skip
 from ...module.trait import ModuleTrait
 from ...param.running import RunningState
 from ...tensor.dtype import DType
 from . import zoo
 from .args import Args, flag, number, whole
 from .custom import custom
-from .dynamic import dynamic
-from .faults import LackingError, StepError
+from .dynamic import dynamic, odd_struct
+from .faults import StepError
 from .layered import layered
 from .parameters import Site
 from .state import State
@@ -234,8 +235,10 @@ def _recursive(s: Site, _: Args) -> zoo.Tree:
     return zoo.Tree(layer=linear(s, 1), children=children, next=zoo.Chain(weight=s.f(7, 1), next=last))
 
 
-def _tuple_struct(_s: Site, _: Args) -> ModuleTrait:
-    raise LackingError("tuple_struct", "a Python module has no fields without names")
+def _tuple_struct(s: Site, _: Args) -> ModuleTrait:
+    fields = [("0", linear(s, 1), zoo.Linear), ("1", 1.0, float), ("2", 4, Skip[int])]
+    made: ModuleTrait = odd_struct("Tup", fields)[0]
+    return made
 
 
 def _tuple10(s: Site, _: Args) -> zoo.Ten:
