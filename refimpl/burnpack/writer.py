@@ -103,13 +103,13 @@ def plan(
     axes = end = 0
     for entry in entries:
         name, data, param_id = _checked(entry)
-        if name in tensors:
-            raise validation(f"Duplicate tensor name '{shown(name)}'", clause="BPK-13", tensor=name)
         dtype, shape, nbytes = data.dtype, data.shape, data.nbytes
         if byte_length(dtype, shape) != nbytes:
             _refuse_length(name, data)
         if nbytes > MAX_TENSOR_SIZE or not nbytes:
             _check_sizes(name, data)
+        if name in tensors:
+            raise validation(f"Duplicate tensor name '{shown(name)}'", clause="BPK-13", tensor=name)
         start = align(end)
         end = start + nbytes
         axes += len(shape)
