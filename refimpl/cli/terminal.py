@@ -25,12 +25,22 @@ def _visible(character: str) -> str:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that treats text as text: no markup, no highlighting, no wrapping off a terminal."""
+    """A console that treats text as text: no markup, no highlighting, no wrapping off a terminal.
+
+    A closed pipe is an error like any other, which `main` turns into silence; rich would leave with code 1.
+    """
     from rich.console import Console
 
+    class PlainConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else 110
-    return Console(file=stream, markup=False, highlight=False, emoji=False, width=width)
+    terminal = stream.isatty()
+    width = None if terminal else 110
+    return PlainConsole(
+        file=stream, markup=False, highlight=False, emoji=False, width=width, soft_wrap=not terminal
+    )
 
 
 def write_json(value: Any) -> None:

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from refimpl.cli.main import main
+from refimpl.conformance import process
+from tests.conformance.folder import DUMMY, case_of, write_case
+
+ECHO = "py:tests.conformance.broken:Echo"
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Path:
+    write_case(tmp_path, case_of())
+    write_case(tmp_path, case_of("plc.two", clauses=["PLC-1"], expect=[{"ok": 2}]))
+    write_case(tmp_path, case_of("dev.three", clauses=["DEV-1"], truth="ours"))
+    return tmp_path
+
+
+def conform(folder: Path, *words: str) -> int:
+    return main(["conform", "--cases", str(folder), *words])
+
+
+def report(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_table_counts_a_chapter_and_shows_each_failure(
+    cases: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert conform(cases, "--subject", ECHO) == 1
+    shown = capsys.readouterr().out
+    lines = [line.split() for line in shown.split("\n")]
+
+    assert ["PLC", "2/15", "2", "1", "1", "0"] in lines
+    assert ["total", "3", "2", "1", "0"] in [[*line[:1], *line[2:]] for line in lines if line]
+    assert "differ: plc.two, step 0" in shown
+    assert "  PLC-1: Fields input" in shown
+    assert "  $.ok: expected 2, got 1" in shown
+    assert f"  again:   refimpl conform --subject '{ECHO}' --case plc.two" in shown
+    assert "no case asks: " in shown
+    assert "3 cases (3 variants), differences" in shown
+
+
+def test_json_is_all_that_is_written(cases: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert conform(cases, "--subject", ECHO, "--json") == 1
+    made = report(capsys)
+
+    assert made["exit_code"] == 1
+    assert made["total"]["cases"] == 3
+    assert [failure["case"] for failure in made["failures"]] == ["plc.two"]
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [(["--chapter", "plc"], 2), (["--case", "plc.one"], 1), (["--case", "dev"], 1), (["--truth", "ours"], 1)],
+)
+def test_cases_can_be_chosen(
+    cases: Path, capsys: pytest.CaptureFixture[str], words: list[str], count: int
+) -> None:
+    conform(cases, "--subject", ECHO, "--json", *words)
+
+    assert report(capsys)["total"]["cases"] == count
+
+
+@pytest.mark.parametrize("words", [["--chapter", "xyz"], ["--case", "plc.nothing"], ["--truth", "maybe"]])
+def test_a_choice_of_nothing_is_a_question_of_usage(cases: Path, words: list[str]) -> None:
+    assert conform(cases, "--subject", ECHO, *words) == 4
+
+
+def test_a_subject_that_is_not_there_is_exit_code_2(cases: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert conform(cases, "--subject", "nobody") == 2
+    assert "hint: a subject is `refimpl`" in capsys.readouterr().err
+
+
+def test_a_crashing_subject_is_exit_code_2_and_is_told_apart(
+    cases: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "CASE_SECONDS", 0.5)
+
+    assert conform(cases, "--subject", f"cmd:{sys.executable} {DUMMY} crasher") == 2
+    shown = capsys.readouterr().out
+    assert "broken" in shown
+    assert "crash: plc.one" in shown
+    assert "the subject is broken" in shown
+
+
+def test_what_a_subject_writes_does_not_reach_the_terminal_raw(
+    cases: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conform(cases, "--subject", f"cmd:{sys.executable} {DUMMY} garbage")
+
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_broken_case_is_exit_code_3_and_names_its_line(
+    cases: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_case(cases, case_of("plc.bad"), '{\n "id": 3\n}')
+
+    assert conform(cases, "--subject", ECHO) == 3
+    assert "bad.json, line 2, field `id`" in capsys.readouterr().err
+
+
+def test_a_case_that_names_no_clause_of_ours_is_exit_code_3(
+    cases: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_case(cases, case_of("plc.bad", clauses=["PLC-99"]))
+
+    assert conform(cases, "--subject", ECHO) == 3
+    assert "PLC-99" in capsys.readouterr().err
+
+
+def test_long_lists_of_failures_are_cut(cases: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(30):
+        write_case(cases, case_of(f"grp.n{number}", expect=[{"ok": 0}]))
+    conform(cases, "--subject", ECHO)
+
+    assert "... and 11 more (`--json` has them all)" in capsys.readouterr().out
+
+
+def test_what_a_stranger_does_not_support_is_no_difference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_case(tmp_path, case_of(requires=["wings"]))
+
+    assert conform(tmp_path, "--subject", ECHO) == 0
+    assert "no difference in what it supports" in capsys.readouterr().out
+
+
+def test_the_reference_is_asked_when_nobody_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", "--chapter", "PLC"]) == 0
+    shown = capsys.readouterr().out
+
+    assert "PLC        15/15" in shown
+    assert "no difference" in shown

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from refimpl.cli.main import main
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    assert main(["spec", "--json", *words]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_clause_is_shown_with_its_code_cases_and_evidence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["spec", "plc-3"]) == 0
+    shown = capsys.readouterr().out
+
+    assert shown.startswith("PLC-3: `even` gives the first devices one layer more\n")
+    assert "truth     contract: what Burn means; observed" in shown
+    assert "burn      burn-core `module/parallel/placement.rs`" in shown
+    assert "LayerPlacement.even" in shown
+    assert "case      plc.even.grid: " in shown
+    assert "burn 0.23.0-pre.1" in shown
+
+
+def test_a_clause_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    (clause,) = answer(capsys, "PLC-12")
+
+    assert clause["truth"] == "ours"
+    assert clause["chapter"] == "plc.md"
+    assert clause["evidence"]["hand"] >= 4
+    assert "plc.memory.overflow.input" in clause["cases"]
+    assert clause["not_applicable"] is None
+
+
+def test_several_clauses_are_shown_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["spec", "PLC-1", "DEV-13"])
+    shown = capsys.readouterr().out
+
+    assert shown.index("PLC-1:") < shown.index("DEV-13:")
+    assert "evidence  Settings of a device are process-wide" in shown
+
+
+def test_a_family_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [clause["id"] for clause in answer(capsys, "dlm")] == [f"DLM-{n}" for n in range(1, 13)]
+    main(["spec", "DLM"])
+    assert "DLM-8   contract  `to_device` and `fork` rewrite the placement" in capsys.readouterr().out
+
+
+def test_words_are_searched_in_all_of_a_clause(capsys: pytest.CaptureFixture[str]) -> None:
+    found = {clause["id"] for clause in answer(capsys, "first", "n%k")} | {
+        clause["id"] for clause in answer(capsys, "Placement", "stages")
+    }
+
+    assert {"PLC-3", "PLC-2"} <= found
+
+
+def test_words_that_no_clause_has_are_a_question_of_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["spec", "unfindableword"]) == 4
+    assert "no clause has all of" in capsys.readouterr().err
+
+
+def test_without_words_the_chapters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(capsys)["PAR"] == 82
+    main(["spec"])
+    assert "PAR   82 clauses  spec/par.md" in capsys.readouterr().out
