@@ -77,7 +77,9 @@ class Activations(FloatArithmetic):
         return self * (within.tanh() + 1.0) * 0.5
 
     def quiet_softmax(self, dim: int) -> Self:
-        """The exponential divided by one more than the sum of exponentials along axis `dim`: it may be all but zero.
+        """The exponential divided by one more than the sum of exponentials along axis `dim`.
+
+        So all elements may be nearly zero.
 
         Burn: burn_tensor::activation::quiet_softmax
         """

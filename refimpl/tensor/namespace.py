@@ -157,6 +157,11 @@ class CupySpace(StandardSpace):
             )
         return dtype.numpy
 
+    def astype(self, array: Any, dtype: DType) -> Any:
+        """The elements converted on their GPU."""
+        with self._gpu:
+            return array.astype(self.dtype(dtype))
+
     def from_host(self, array: NDArray[Any]) -> Any:
         """A copy on the device."""
         with self._gpu:

@@ -42,7 +42,7 @@ class ShapedTensor(CreatedTensor):
                 "The given shape doesn't have the same number of elements as the current shape. "
                 f"Current shape: {list(self.shape)}, target shape: {dims}.",
             )
-        return self._with(self._space.xp.reshape(self._array, tuple(dims)))
+        return self._with(self._run(self._space.xp.reshape, self._array, tuple(dims)))
 
     def _inferred(self, dims: list[int]) -> list[int]:
         """`dims` with the extent that stands for -1."""
@@ -81,23 +81,23 @@ class ShapedTensor(CreatedTensor):
         axes = list(range(self.rank))
         one, two = as_dim(dim1, self.rank, "Swap Dims"), as_dim(dim2, self.rank, "Swap Dims")
         axes[one], axes[two] = two, one
-        return self._with(self._space.xp.permute_dims(self._array, tuple(axes)))
+        return self._with(self._run(self._space.xp.permute_dims, self._array, tuple(axes)))
 
     def permute(self, axes: Sequence[int]) -> Self:
         """The axes in another order: axis `i` of the result is axis `axes[i]` of this tensor."""
         order = _axes("Permute", axes, self.rank)
         if len(order) != self.rank:
             raise failed("Permute", f"The axes {list(axes)} do not name each of the {self.rank} axes once.")
-        return self._with(self._space.xp.permute_dims(self._array, order))
+        return self._with(self._run(self._space.xp.permute_dims, self._array, order))
 
     def flip(self, axes: Sequence[int]) -> Self:
         """The order of the elements along `axes` reversed."""
-        return self._with(self._space.xp.flip(self._array, axis=_axes("flip", axes, self.rank)))
+        return self._with(self._run(self._space.xp.flip, self._array, axis=_axes("flip", axes, self.rank)))
 
     def unsqueeze_dim(self, dim: int) -> Self:
         """A new axis of extent 1 before axis `dim`; the end is `rank` or -1."""
         at = as_dim(dim, self.rank + 1, "Unsqueeze")
-        return self._with(self._space.xp.expand_dims(self._array, axis=at))
+        return self._with(self._run(self._space.xp.expand_dims, self._array, axis=at))
 
     def unsqueeze(self, rank: int) -> Self:
         """New leading axes of extent 1, up to `rank` axes.
@@ -114,7 +114,7 @@ class ShapedTensor(CreatedTensor):
         at = as_dim(dim, self.rank, "Squeeze")
         if self.shape[at] != 1:
             raise failed("Squeeze", f"Can't squeeze dimension {at} because its size is not 1")
-        return self._with(self._space.xp.squeeze(self._array, axis=at))
+        return self._with(self._run(self._space.xp.squeeze, self._array, axis=at))
 
     def squeeze(self) -> Self:
         """Every axis of extent 1 taken away."""
@@ -135,7 +135,7 @@ class ShapedTensor(CreatedTensor):
                 )
         if new < 0:
             raise failed("Expand", f"A tensor of rank {self.rank} can't be expanded to rank {len(shape)}.")
-        return self._with(self._space.xp.broadcast_to(self._array, wanted))
+        return self._with(self._run(self._space.xp.broadcast_to, self._array, wanted))
 
     def repeat_dim(self, dim: int, times: int) -> Self:
         """The whole tensor `times` times in a row along axis `dim`."""
@@ -143,7 +143,7 @@ class ShapedTensor(CreatedTensor):
             raise failed("Repeat", f"A tensor is repeated at least 0 times, not {times}.")
         at = as_dim(dim, self.rank, "Repeat")
         reps = tuple(times if i == at else 1 for i in range(self.rank))
-        return self._with(self._space.xp.tile(self._array, reps))
+        return self._with(self._run(self._space.xp.tile, self._array, reps))
 
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Self:
         """The elements within ranges; every axis is kept, also under an integer (Burn's `slice`).

@@ -44,7 +44,7 @@ EXACT = {
     "round": lambda x, y: x.round(),
     "floor": lambda x, y: x.floor(),
 }
-# Where a library's rounding or the order of a sum decides the last bits: units in the last place of the result.
+# Where a library's rounding or the order of a sum decides the last bits.
 CLOSE = {
     "exp": lambda x, y: x.exp(),
     "log": lambda x, y: x.abs().log(),

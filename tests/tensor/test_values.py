@@ -274,7 +274,7 @@ def test_a_shape_has_extents_of_at_least_zero(shape: list[Any]) -> None:
 
 
 def test_a_dtype_of_another_kind_makes_no_tensor_of_one_value() -> None:
-    with pytest.raises(UnsupportedDTypeError, match="an? IntTensor has no elements of F32|a IntTensor"):
+    with pytest.raises(UnsupportedDTypeError, match="IntTensor has no elements of F32"):
         IntTensor.zeros([1], CPU, DType.F32)
 
 
