@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import os
 import shutil
 import struct
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...burnpack.api import burnpack_bytes, open_burnpack, write_burnpack
+from ...burnpack.api import burnpack_bytes, burnpack_into, open_burnpack, write_burnpack
 from ...burnpack.limits import ReaderLimits
 from ...burnpack.reader import Pack
 from ...burnpack.scalar import (
@@ -31,7 +32,7 @@ from ...record.record import ModuleRecord
 from ...tensor.data import TensorData
 from .args import Args, flag, items, number, only, signed, text, whole
 from .dtypes import dtype_name
-from .faults import LackingError, StepError
+from .faults import StepError
 from .state import Asked, PackSource, State
 from .values import bytes_json, data_json, declared, read_data
 
@@ -124,15 +125,24 @@ def _write(state: State, op: str, args: Args) -> Any:
             text(args, "as")
             return _stored(state, args, burnpack_bytes(entries, metadata, scalars))
         case "pack.write_file":
-            if flag(args, "in_place", False):
-                raise LackingError("in_place", "files are only written whole or not at all")
             exact = not flag(args, "auto_extension", True)
-            overwrite = flag(args, "overwrite", True)
-            write_burnpack(state.file(args), entries, metadata, scalars, exact=exact, overwrite=overwrite)
+            write_burnpack(
+                state.file(args),
+                entries,
+                metadata,
+                scalars,
+                exact=exact,
+                overwrite=flag(args, "overwrite", True),
+                in_place=flag(args, "in_place", False),
+            )
             return {}
+        case "pack.write_into":
+            buffer = bytearray(whole(args.get("size")))
+            burnpack_into(buffer, entries, metadata, scalars)
+            return {"sha256": hashlib.sha256(buffer).hexdigest()}
         case "pack.size":
             return plan(entries, metadata, scalars).size
-    raise LackingError("write_into", "a container is written to a file or to bytes of its own")
+    raise StepError(f"`{op}` is no step")
 
 
 def _item(state: State, entry: Args) -> Item:
