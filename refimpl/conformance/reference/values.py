@@ -85,6 +85,8 @@ def seeded(seed: int, shape: tuple[int, ...], dtype: DType) -> TensorData:
 
 def declared(args: Args, kind: str) -> tuple[DType, tuple[int, ...]]:
     """The dtype and shape that DATA declares, as they stand."""
+    if kind not in KINDS:
+        raise StepError(f"{kind!r} is no kind of tensor")
     dtype = _DEFAULT[kind] if args.get("dtype") is None else read_dtype(args["dtype"])
     if args.get("shape") is not None:
         return dtype, tuple(wholes(args, "shape"))
@@ -114,10 +116,7 @@ def _data(values: Any, shape: tuple[int, ...], dtype: DType) -> TensorData:
 
 def make(kind: str, data: TensorData, device: Device) -> AnyTensor:
     """A tensor of `kind`, at the data's own dtype."""
-    cls = KINDS.get(kind)
-    if cls is None:
-        raise StepError(f"{kind!r} is no kind of tensor")
-    made: AnyTensor = cls.from_data(data, device, data.dtype)  # type: ignore[attr-defined]
+    made: AnyTensor = KINDS[kind].from_data(data, device, data.dtype)  # type: ignore[attr-defined]
     return made
 
 
