@@ -43,6 +43,9 @@ def run(words: list[str]) -> int:
     """Run a command; an error becomes a sentence on standard error and its exit code."""
     try:
         result = refimpl.main(words, prog_name="refimpl", standalone_mode=False)
+    except SystemExit as closed:
+        # click turns a closed pipe into exit code 1, which says "differences" here.
+        raise BrokenPipeError from closed
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.Abort:
