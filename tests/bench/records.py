@@ -103,8 +103,18 @@ def large(folder: Path) -> Iterator[Figure]:
     yield Figure("opening", opening * 1e3, 1.0, "ms", span(opening))
 
     name = f"weights.{COUNT // 2}"
-    one, peer = least(lambda: one_of_ours(ours, name), lambda: one_of_theirs(theirs, name), rounds=25)
-    yield ratio("one tensor of 64", one, peer, 0.7, "safetensors.safe_open")
+    with open_burnpack(ours) as pack:
+        one, read, peer = least(
+            lambda: one_of_ours(ours, name),
+            lambda: pack[name].data,
+            lambda: one_of_theirs(theirs, name),
+            rounds=40,
+        )
+    why = (
+        f"opening checks the metadata of all {COUNT} tensors, in Python, and takes {opening / peer:.2f} of "
+        f"safe_open; reading the tensor through an open file takes {read / peer:.2f}."
+    )
+    yield ratio("one tensor of 64", one, peer, 0.7, "safetensors.safe_open", why)
 
 
 def small(folder: Path) -> Iterator[Figure]:
