@@ -33,6 +33,7 @@ def open_burnpack(
     Raises:
         BurnpackError: it cannot be read, or is no burnpack container.
 
+    >>> from refimpl import DType, TensorData
     >>> pack = open_burnpack(burnpack_bytes([("w", TensorData(DType.U8, [2], b"ab"), 7)]))
     >>> pack["w"].data.bytes.tobytes(), pack["w"].param_id
     (b'ab', 7)
