@@ -6,10 +6,11 @@ import doctest
 import os
 import subprocess
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sybil import Example, Sybil
+from sybil import Document, Example, Region, Sybil
 from sybil.document import PythonDocStringDocument
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 from sybil.parsers.rest import DocTestParser
@@ -38,6 +39,24 @@ def run_console(example: Example) -> str | None:
     return None
 
 
+class FileParser(CodeBlockParser):
+    """A block opened with "python port.py" is the content of that file, for the commands below it."""
+
+    language = "a Python file"
+
+    def __call__(self, document: Document) -> Iterator[Region]:
+        for region in self.lexers(document):
+            _, _, name = region.lexemes["arguments"].partition("python ")
+            if name:
+                region.parsed = (name, str(region.lexemes["source"]))
+                region.evaluator = self.evaluate
+                yield region
+
+    def evaluate(self, example: Example) -> None:
+        name, content = example.parsed
+        Path(name).write_text(content, "utf-8")
+
+
 def environment() -> dict[str, str]:
     """This process's environment with our `refimpl` first, and a terminal of a known width."""
     scripts = sysconfig.get_path("scripts")
@@ -53,6 +72,7 @@ MARKDOWN = Sybil(
     parsers=[
         PythonCodeBlockParser(doctest_optionflags=FLAGS),
         CodeBlockParser(language="console", evaluator=run_console),
+        FileParser(),
         SkipParser(),
     ]
 )
