@@ -31,6 +31,16 @@ _MODES: Final = tuple(m.value for m in QuantMode)
 _SCALES: Final = tuple(s.value for s in ScaleDtype)
 
 
+def field_names(*names: str) -> dict[bytes, str]:
+    """The names of a struct's fields by their UTF-8."""
+    return {name.encode(): name for name in names}
+
+
+_SCHEME_FIELDS: Final = field_names("value", "store", "mode", "tensor", "block")
+_BLOCK_FIELDS: Final = field_names("size", "dtype")
+_SIZE_FIELDS: Final = field_names("storage", "len")
+
+
 def encode_dtype(dtype: DType) -> bytes:
     """A dtype as serde derives it: a text, or a map of the variant to its payload.
 
@@ -105,7 +115,7 @@ def _decode_scheme(stream: Stream) -> QuantScheme:
     per_block: tuple[BlockSize, ScaleDtype] | None = None
     seen: set[str] = set()
     for _ in stream.fields():
-        match once(stream, seen, ("value", "store", "mode", "tensor", "block")):
+        match once(stream, seen, _SCHEME_FIELDS):
             case "value":
                 value = QuantValue(_unit(stream, _VALUES))
             case "store":
@@ -139,7 +149,7 @@ def _decode_block(stream: Stream) -> tuple[BlockSize, ScaleDtype]:
     dtype: ScaleDtype | None = None
     seen: set[str] = set()
     for _ in stream.fields():
-        match once(stream, seen, ("size", "dtype")):
+        match once(stream, seen, _BLOCK_FIELDS):
             case "size":
                 size = _decode_size(stream)
             case "dtype":
@@ -158,7 +168,7 @@ def _decode_size(stream: Stream) -> BlockSize:
     length: int | None = None
     seen: set[str] = set()
     for _ in stream.fields():
-        match once(stream, seen, ("storage", "len")):
+        match once(stream, seen, _SIZE_FIELDS):
             case "storage":
                 storage = stream.tuple(MAX_BLOCK_DIMS, bits=8)
             case "len":
@@ -188,13 +198,12 @@ def _unit(stream: Stream, names: tuple[str, ...]) -> str:
     return name
 
 
-def once(stream: Stream, seen: set[str], names: tuple[str, ...]) -> str | None:
+def once(stream: Stream, seen: set[str], names: dict[bytes, str]) -> str | None:
     """The next field's name, or None for one that no name is; a field comes once.
 
     Clauses: BPK-19.
     """
-    key = stream.identifier()
-    name = next((n for n in names if n.encode() == key), None)
+    name = names.get(stream.identifier())
     if name is not None:
         if name in seen:
             raise semantic(f"duplicate field `{name}`")

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from ..errors import BurnpackError
 from ..tensor.dtype import DType
 from .cbor import ARRAY, MAP, TEXT, UINT, boolean, float_, head, integer, text
-from .dtypes import decode_dtype, encode_dtype, missing, once
+from .dtypes import decode_dtype, encode_dtype, field_names, missing, once
 from .layout import byte_length
 from .limits import MAX_DIMENSIONS, MAX_TENSOR_COUNT, MAX_USER_ENTRIES, WIDE_TEXT_ALLOWANCE
 from .refusal import validation
@@ -62,6 +62,8 @@ _WRITTEN: Final = re.compile(
 )
 #: Two offsets of 32 bits, which most are.
 _PAIR: Final = struct.Struct(">BIBI")
+_SECTIONS: Final = field_names("tensors", "metadata", "scalars")
+_FIELDS: Final = field_names("dtype", "shape", "data_offsets", "param_id")
 #: Forms remembered at a time.
 _FORMS: Final = 4_096
 
@@ -163,7 +165,7 @@ class _Decoder:
         stream, found = self.stream, self.found
         seen: set[str] = set()
         for _ in stream.fields():
-            match once(stream, seen, ("tensors", "metadata", "scalars")):
+            match once(stream, seen, _SECTIONS):
                 case "tensors":
                     self.tensors()
                 case "metadata":
@@ -205,12 +207,16 @@ class _Decoder:
                         start = low[0] if len(low) == 1 else int.from_bytes(low[1:], "big")
                         stop = high[0] if len(high) == 1 else int.from_bytes(high[1:], "big")
                     raw = data[at if first < 0x78 else at + 1 : until]
-                    if stop - start == length and raw.isascii() and len(tensors) < MAX_TENSOR_COUNT:
+                    if stop - start == length and raw.isascii():
                         if number is not None:
                             number = number[0] if len(number) == 1 else int.from_bytes(number[1:], "big")
                         if stop > end:
                             end = stop
-                        tensors[raw.decode()] = new(Descriptor, (dtype, shape, start, stop, number))
+                        name = raw.decode()
+                        if len(tensors) <= MAX_TENSOR_COUNT or name in tensors:
+                            tensors[name] = new(Descriptor, (dtype, shape, start, stop, number))
+                        else:
+                            self.surplus += 1
                         stream.pos = match.end()
                         continue
             # In any form that CBOR allows.
@@ -237,7 +243,7 @@ class _Decoder:
         param_id: int | None = None
         seen: set[str] = set()
         for _ in stream.fields():
-            match once(stream, seen, ("dtype", "shape", "data_offsets", "param_id")):
+            match once(stream, seen, _FIELDS):
                 case "dtype":
                     dtype = decode_dtype(stream)
                 case "shape":

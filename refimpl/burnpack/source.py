@@ -136,9 +136,9 @@ class FileSource:
             raise closed(self.path, tensor)
         try:
             data: bytes | memoryview
-            if length <= _BLOCK and len(data := self._pread(fd, length, start)) == length:
-                pass
-            else:
+            # The metadata is wanted as bytes, so that it need not be copied.
+            data = self._pread(fd, length, start) if length <= _BLOCK or tensor is None else b""
+            if len(data) != length:
                 data = self._fill(fd, start, length, tensor)
             now = os.fstat(fd)
         except OSError as error:
