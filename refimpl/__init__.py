@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from . import errors as errors
     from .burnpack.api import open_burnpack as open_burnpack
     from .burnpack.api import write_burnpack as write_burnpack
+    from .interchange.quantize_file import quantize_file as quantize_file
     from .module.display import DisplaySettings as DisplaySettings
     from .module.fields import Array as Array
     from .module.fields import Skip as Skip
@@ -89,6 +90,7 @@ _HOME: Final = {
     "module.quantizer": ("Quantizer",),
     "module.lora": ("Lora", "LoraAdapter", "QLora"),
     "module.variants": ("ModuleEnum",),
+    "interchange.quantize_file": ("quantize_file",),
     "parallel.layer": ("DistributedLayer", "LayerParallelism", "LayerSequence"),
     "parallel.model": ("DistributedLayeredModel",),
     "parallel.placement": (

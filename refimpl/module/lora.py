@@ -10,6 +10,7 @@ from ..param.group import ParamGroup
 from ..param.param import Param
 from ..param.reparameterization import Reparameterization, Reparameterizer
 from ..tensor.dtype import DType
+from ..tensor.low_rank import low_rank_sum
 from ..tensor.random import Distribution
 from ..tensor.tensor import Tensor
 from .module import Module
@@ -38,12 +39,7 @@ class LoraAdapter(Module, Reparameterization):
 
         A dense base of another dtype is cast; a quantised one is dequantised to that dtype by the sum.
         """
-        delta = self.delta().reshape(base.shape)
-        if base.dtype.is_float and base.dtype != delta.dtype:
-            cast = base.cast(delta.dtype)
-            assert isinstance(cast, Tensor)
-            base = cast
-        return base + delta
+        return low_rank_sum(base, self.a.val(), self.b.val(), self.scale)
 
 
 @dataclass(frozen=True)

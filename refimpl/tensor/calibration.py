@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from .dtype import DType
 from .float_tensor import Tensor
 from .scales import SMALLEST, max_representable
 from .scheme import QuantScheme, ScaleDtype
+
+#: Values that are looked at together, so that the second look finds them in the cache.
+_PIECE: Final = 1 << 17
 
 
 class Calibration(Enum):
@@ -135,13 +138,16 @@ def _extremes(values: NDArray[Any], layout: BlockLayout, *, whole: bool) -> tupl
         least, greatest = _extremes(values.astype(np.float32), layout, whole=whole)
         return least.astype(narrow), greatest.astype(narrow)
     if whole:
-        return values.min(), values.max()
+        flat = values.reshape(-1)
+        pieces = [flat[at : at + _PIECE] for at in range(0, flat.size, _PIECE)]
+        both = np.array([(piece.min(), piece.max()) for piece in pieces])
+        return both[:, 0].min(), both[:, 1].max()
     folded, scales = layout.folded()
     least, greatest = np.empty(scales, values.dtype), np.empty(scales, values.dtype)
     axes = tuple(axis for axis, (v, s) in enumerate(zip(folded, scales, strict=True)) if v != s)
     kept = [axis for axis in range(len(folded)) if axis not in axes]
     view = values.reshape(folded)
-    rows = max(1, (1 << 17) // max(1, view[:1].size))
+    rows = max(1, _PIECE // max(1, view[:1].size))
     for row in range(0, folded[0], rows):
         # The values of a block come first, so that blocks are compared side by side.
         beside = np.ascontiguousarray(view[row : row + rows].transpose(*axes, *kept))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -12,9 +13,21 @@ from .scheme import QuantValue
 F32: Final = np.dtype("<f4")
 #: Adding it leaves the nearest integer, ties to even, in the low bits of the sum (QNT-19).
 _ROUNDER: Final = np.float32(1.5 * 2**23)
+#: The bits of an f32 that decide about no code but by being all zero or not.
+_UPPER_SHIFT: Final = np.uint32(15)
+_LOWER: Final = np.int32((1 << 15) - 1)
 
 #: The NaN that decoding gives, whatever the sign and payload of the code.
 _DECODED_NAN: Final = np.uint32(0x7FFFE000)
+
+
+class Scratch:
+    """Arrays that the encoding of one tile after the other uses again."""
+
+    def __init__(self, size: int) -> None:
+        self.values = np.empty(size, F32)
+        self.words = np.empty(size, np.int32)
+        self.places = np.empty(size, np.intp)
 
 
 class IntegerCodes:
@@ -23,18 +36,14 @@ class IntegerCodes:
     Clauses: QNT-19, QNT-21.
     """
 
-    is_float = False
-
     def __init__(self, bits: int) -> None:
-        span = np.arange(256, dtype=np.uint8).view(np.int8)
-        self.table: NDArray[Any] = span.astype(F32)
         self.bits = bits
+        self.table: NDArray[Any] = np.arange(256, dtype=np.uint8).view(np.int8).astype(F32)
 
-    def encode(self, values: NDArray[Any]) -> NDArray[Any]:
+    def encode(self, values: NDArray[Any], scratch: Scratch) -> NDArray[Any]:  # noqa: ARG002
         """The codes (u8, two's complement) of `values`, which are overwritten and lie within the range."""
-        absent = np.isnan(values)
-        if absent.any():
-            values[absent] = 0
+        if np.isnan(np.dot(values, values)):
+            values[np.isnan(values)] = 0
         np.add(values, _ROUNDER, out=values)
         return values.view(np.int32).astype(np.uint8)
 
@@ -46,8 +55,6 @@ class FloatCodes:
 
     Clauses: QNT-20, QNT-21.
     """
-
-    is_float = True
 
     def __init__(self, bits: int, mantissa: int, bias: int) -> None:
         self.bits = bits
@@ -62,35 +69,40 @@ class FloatCodes:
         self._aligner = np.float32(1.5 * 2.0 ** (23 + 1 - bias - mantissa))
         self.table = self._decoded()
 
-    def encode(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The codes (u8) of `values`, which are overwritten.
+    def encode(self, values: NDArray[Any], scratch: Scratch) -> NDArray[Any]:
+        """The codes (u8) of `values`.
+
+        A code depends on the upper 17 bits of a value, and on whether a lower bit is set: the last of the 17
+        is then set too, which crosses no point half way between two codes.
+        """
+        bits = values.view(np.int32)
+        words = np.bitwise_and(bits, _LOWER, out=scratch.words[: bits.size])
+        words += _LOWER
+        words |= bits
+        places = scratch.places[: bits.size]
+        np.right_shift(words.view(np.uint32), _UPPER_SHIFT, out=places, casting="unsafe")
+        codes: NDArray[Any] = _by_upper_bits(self).take(places, mode="clip")
+        return codes
+
+    def rounded(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The codes of `values`.
 
         A normal's code is its exponent and mantissa, rounded as an integer; a subnormal's is a count of
         spacings. Whichever of the two is greater is the right one.
         """
         bits = values.view(np.int32)
         magnitude = bits & np.int32(0x7FFFFFFF)
-        codes = magnitude >> self._shift
-        codes &= np.int32(1)
-        codes += magnitude
-        codes += self._nudge
-        codes >>= self._shift
-        counted = np.minimum(magnitude.view(F32), self._min_normal)
-        counted += self._aligner
-        spacings = counted.view(np.int32)
-        spacings &= np.int32(0xFF)
-        np.maximum(codes, spacings, out=codes)
-        encoded = codes.astype(np.uint8)
-        np.right_shift(bits, np.int32(31), out=codes)
-        signs = codes.astype(np.uint8)
-        signs &= np.uint8(1 << self._sign)
-        if magnitude.size and magnitude.max() > np.int32(0x7F800000):
-            absent = magnitude > np.int32(0x7F800000)
-            encoded[absent] = self._absent(bits[absent].view(np.uint32))
-            if self.bits == 4:
-                signs[absent] = 0
-        encoded |= signs
-        return encoded
+        even = (magnitude >> self._shift) & np.int32(1)
+        codes = (magnitude + even + self._nudge) >> self._shift
+        counted = np.minimum(magnitude.view(F32), self._min_normal) + self._aligner
+        codes = np.maximum(codes, counted.view(np.int32) & np.int32(0xFF))
+        absent = magnitude > np.int32(0x7F800000)
+        codes[absent] = self._absent(bits[absent].view(np.uint32))
+        signs = (bits >> np.int32(31)) & np.int32(1 << self._sign)
+        if self.bits == 4:
+            signs[absent] = 0
+        rounded: NDArray[Any] = (codes | signs).astype(np.uint8)
+        return rounded
 
     def _absent(self, bits: NDArray[Any]) -> NDArray[Any]:
         """The codes of NaNs: all ones, the quiet NaN with the payload's top, or the largest value."""
@@ -116,6 +128,12 @@ class FloatCodes:
             absent = magnitude > top if self._shift == 21 else magnitude == top
             table.view(np.uint32)[absent] = _DECODED_NAN
         return table
+
+
+@cache
+def _by_upper_bits(codes: FloatCodes) -> NDArray[Any]:
+    """The code of every value whose upper 17 bits are the index, and whose others are zero."""
+    return codes.rounded((np.arange(1 << 17, dtype=np.uint32) << _UPPER_SHIFT).view(F32))
 
 
 E4M3: Final = FloatCodes(8, mantissa=3, bias=7)

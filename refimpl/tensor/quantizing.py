@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Final
 
@@ -13,12 +14,12 @@ from ..errors import TensorError
 from . import packing, scales
 from .blocks import BlockLayout
 from .calibration import QParams
-from .codes import codec
+from .codes import Scratch, codec
 from .scheme import QuantScheme, ScaleDtype
 
 F32: Final = np.dtype("<f4")
 #: Values of one tile: its f32 copy and its codes stay in the cache.
-TILE: Final = 1 << 17
+TILE: Final = 1 << 16
 
 
 def encode(values: NDArray[Any], scheme: QuantScheme, q_params: QParams) -> NDArray[Any]:
@@ -53,8 +54,8 @@ def encode(values: NDArray[Any], scheme: QuantScheme, q_params: QParams) -> NDAr
     if packing.is_flat(scheme, values.shape):
         return _encode_flat(values, scheme, layout, divisor, tail)
     codes = np.empty(values.size, np.uint8)
-    for at, piece, scale in _tiles(values, layout, divisor):
-        codes[at : at + piece.size] = _codes(piece, scale, scheme)
+    for at, found in _encoded(values, scheme, layout, divisor):
+        codes[at : at + found.size] = found
     return np.concatenate([packing.pack(codes.reshape(values.shape), scheme), *tail])
 
 
@@ -80,6 +81,41 @@ def decode(data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...], out:
                 np.multiply(decoded, scale, out=flat[at : at + piece.size].reshape(piece.shape))
             else:
                 flat[at : at + piece.size] = np.multiply(decoded, scale, out=decoded).reshape(-1)
+
+
+def has_row_tiles(scheme: QuantScheme, shape: tuple[int, ...]) -> bool:
+    """Whether a run of rows can be decoded without what comes before it."""
+    return packing.is_flat(scheme, shape)
+
+
+def row_step(scheme: QuantScheme, shape: tuple[int, ...], about: int) -> int:
+    """A number of rows near `about` that cuts no block."""
+    extent = max(1, BlockLayout.of(shape, scheme).block[0]) if scheme.per_block is not None else 1
+    return max(extent, about // extent * extent)
+
+
+def row_decoder(
+    data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...]
+) -> Callable[[int, NDArray[Any]], None]:
+    """What fills an array with the rows from a given one on, which cut no block (`row_step`)."""
+    codes, stored, whole = parts(data, scheme, shape)
+    table, each = _decoder(scheme)
+    with np.errstate(all="ignore"):
+        factor = stored if whole is None else whole * stored
+    values = math.prod(shape[1:])
+
+    def fill(start: int, out: NDArray[Any]) -> None:
+        decoded = _looked_up(codes[start * values // each : (start + len(out)) * values // each], table)
+        if factor.size == 1:
+            np.multiply(decoded.reshape(out.shape), factor.reshape(1), out=out)
+            return
+        layout = BlockLayout.of(out.shape, scheme)
+        first = start // layout.block[0] * math.prod(layout.grid[1:])
+        folded, _ = layout.folded()
+        scale = layout.spread(factor[first : first + layout.num_blocks])
+        np.multiply(decoded.reshape(folded), scale, out=out.reshape(folded))
+
+    return fill
 
 
 @cache
@@ -133,8 +169,8 @@ def _encode_flat(
     ratio = codes // word or 1
     size = values.size // ratio
     whole = np.empty(size + sum(part.size for part in tail), np.uint8)
-    for at, piece, scale in _tiles(values, layout, divisor):
-        packed = packing.pack_flat(_codes(piece, scale, scheme), scheme)
+    for at, found in _encoded(values, scheme, layout, divisor):
+        packed = packing.pack_flat(found, scheme)
         whole[at // ratio : at // ratio + packed.size] = packed
     for part in tail:
         whole[size : size + part.size] = part
@@ -142,13 +178,20 @@ def _encode_flat(
     return whole
 
 
-def _codes(piece: NDArray[Any], scale: NDArray[Any], scheme: QuantScheme) -> NDArray[Any]:
-    """The codes of a tile: divide, clamp, round (QNT-18)."""
-    low, high = scheme.value.range
+def _encoded(
+    values: NDArray[Any], scheme: QuantScheme, layout: BlockLayout, divisor: NDArray[Any]
+) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Runs of codes: where each starts, and the codes. Divide, clamp, round (QNT-18)."""
+    low, high = map(np.float32, scheme.value.range)
+    code, scratch = codec(scheme.value), Scratch(0)
     with np.errstate(all="ignore"):
-        quotient = np.divide(piece, scale, dtype=F32)
-        np.clip(quotient, np.float32(low), np.float32(high), out=quotient)
-        return codec(scheme.value).encode(quotient.reshape(-1))
+        for at, piece, scale in _tiles(values, layout, divisor):
+            if piece.size > scratch.values.size:
+                scratch = Scratch(piece.size)
+            flat = scratch.values[: piece.size]
+            np.divide(piece, scale, out=flat.reshape(piece.shape))
+            np.clip(flat, low, high, out=flat)
+            yield at, code.encode(flat, scratch)
 
 
 def _tiles(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import TensorError
-from .codes import E4M3
+from .codes import E4M3, Scratch
 from .scheme import ScaleDtype
 
 F32: Final = np.dtype("<f4")
@@ -92,7 +92,8 @@ def to_bytes(scales: NDArray[Any], dtype: ScaleDtype) -> NDArray[Any]:
         case ScaleDtype.BF16:
             stored = scales.astype(ml_dtypes.bfloat16)
         case ScaleDtype.UE4M3:
-            stored = E4M3.encode(scales.astype(F32).reshape(-1))
+            flat = scales.astype(F32).reshape(-1)
+            stored = E4M3.encode(flat, Scratch(flat.size))
         case ScaleDtype.UE8M0:
             stored = np.where(scales.view(np.uint32) == 0x00400000, 0, scales.view(np.uint32) >> 23).astype(
                 np.uint8

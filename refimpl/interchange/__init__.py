@@ -1,0 +1,1 @@
+"""Files in other forms: quantised, and in time those of other frameworks."""
