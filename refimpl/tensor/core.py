@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,15 +59,8 @@ class AnyTensor:
 
     @classmethod
     def _made(cls, array: Any, device: Device, dtype: DType, state: GradState) -> Self:
-        """The tensor of these parts, unchecked: the one place where tensors begin."""
-        made = _new(cls)
-        made._array = array
-        made.device = device
-        made.dtype = dtype
-        made.grad_state = state
-        if observer.current is not None:
-            observer.current.allocated(device, array)
-        return made
+        """The tensor of these parts, unchecked."""
+        return make(cls, array, device, dtype, state)
 
     def _again(self, array: Any, device: Device, state: GradState) -> Self:
         """This tensor's values somewhere else, or in another state."""
@@ -139,9 +132,9 @@ class AnyTensor:
         here, state = self.device, self.grad_state
         if state is LEAF:
             state = NON_LEAF
-        if device is here or device == here:
+        if device is here or device.inner() is here.inner():
             return self if state is self.grad_state else self._again(self._array, here, state)
-        target = device.with_autodiff_context_from(here)
+        target = device.with_autodiff_context_from(here) if here.is_autodiff else device.inner()
         array = self._array if target.space is here.space else self._moved_array(target)
         if observer.current is not None:
             observer.current.moved(here, target, array)
@@ -303,6 +296,21 @@ def of_operands(operation: str, *operands: AnyTensor) -> tuple[Device, GradState
             device = gradient.merged(device, other.device)
         state = gradient.of_operation(state, other.grad_state)
     return device, gradient.of_operation(state, state)
+
+
+T = TypeVar("T", bound=AnyTensor)
+
+
+def make(cls: type[T], array: Any, device: Device, dtype: DType, state: GradState) -> T:
+    """The tensor of these parts, unchecked: the one place where tensors begin."""
+    made = _new(cls)
+    made._array = array
+    made.device = device
+    made.dtype = dtype
+    made.grad_state = state
+    if observer.current is not None:
+        observer.current.allocated(device, array)
+    return made
 
 
 def refuse_devices(operation: str, lhs: Device, rhs: Device) -> NoReturn:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from .cast import narrowed
-from .core import Number, as_dim, failed, of_operands
+from .core import Number, as_dim, failed, make, of_operands
 from .creation import number
 from .dtype import DType
 from .erf import erf
 from .gradient import LEAF
 from .namespace import Space
 from .numeric import NumericTensor, as_bool
-from .shaping import refuse_matmul
+from .shaping import expect, refuse_matmul
 
 if TYPE_CHECKING:
     from .bool_tensor import BoolTensor
@@ -59,35 +59,34 @@ class FloatArithmetic(NumericTensor):
 
     div_scalar, powf_scalar = div, powf
 
-    def __matmul__(self, other: Self) -> Self:
-        device, state = self.device, self.grad_state
-        if not isinstance(other, FloatArithmetic):
-            return NotImplemented
-        if other.dtype.scheme is not None:  # the values, in this tensor's dtype (QNT-35)
-            return self @ other.dequantize(self.dtype)  # type: ignore[attr-defined, no-any-return]
-        if other.device is not device or other.grad_state is not state or state is LEAF:
-            device, state = of_operands("Matmul", self, other)
-        if other.dtype is not self.dtype or self.dtype.itemsize == 2:
-            return self._narrow_matmul(other)
-        lhs, rhs = self._array, other._array
-        if lhs.ndim < 2 or rhs.ndim < 2:
-            refuse_matmul(self, other)
-        try:
-            array = device.space.quiet.run(_matmul, lhs, rhs)
-        except ValueError:
-            refuse_matmul(self, other)
-        return self._made(array, device, self.dtype, state)
-
     def matmul(self, other: Self) -> Self:
         """The product of matrices, over the last two axes; leading axes are repeated where they are 1.
 
         Raises:
-            TensorError: a rank below 2, or inner extents that differ.
+            TensorError: a rank below 2, inner extents or dtypes that differ.
             DeviceMismatchError: the tensors are on different hardware.
         """
-        return self @ other
+        device, dtype, state = self.device, self.dtype, self.grad_state
+        if not isinstance(other, FloatArithmetic):
+            expect("Matmul", FloatArithmetic, other)
+        if other.device is not device or other.grad_state is not state or state is LEAF:
+            device, state = of_operands("Matmul", self, other)
+        if other.dtype is not dtype or dtype.itemsize == 2:
+            return self._narrow_matmul(other)
+        lhs, rhs = self._array, other._array
+        try:
+            array = device.space.quiet.run(_matmul, lhs, rhs)
+        except ValueError:
+            refuse_matmul(self, other)
+        if lhs.ndim < 2 or rhs.ndim < 2:  # NumPy multiplies vectors as well
+            refuse_matmul(self, other)
+        return make(type(self), array, device, dtype, state)
+
+    __matmul__ = matmul
 
     def _narrow_matmul(self, other: Self) -> Self:
+        if other.dtype.scheme is not None:  # the values, in this tensor's dtype (QNT-35)
+            return self @ other.dequantize(self.dtype)  # type: ignore[attr-defined, no-any-return]
         if other.dtype != self.dtype:
             raise failed(
                 "Matmul",

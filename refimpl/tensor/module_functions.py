@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .core import failed, of_operands
+from .core import failed, make, of_operands
 from .float_tensor import Tensor
 from .gradient import LEAF
 from .int_tensor import IntTensor
@@ -42,7 +42,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         array = device.space.quiet.run(_affine, x, w, b)
     except ValueError:
         return _linear_by_parts(input, weight, bias)
-    return Tensor._made(array, device, dtype, state)
+    return make(Tensor, array, device, dtype, state)
 
 
 def _affine(x: Any, w: Any, b: Any) -> Any:

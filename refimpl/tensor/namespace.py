@@ -22,10 +22,12 @@ class Space:
     """
 
     xp: Any = np
-    #: `quiet.run(function, *arrays)` runs a function of the library where the arrays are, without warnings.
-    quiet: Any = Quiet()
     #: Whether two devices of this library share storage: then a move copies nothing.
     is_host: bool = True
+
+    def __init__(self) -> None:
+        #: `quiet.run(function, *arrays)` runs a function of the library where the arrays are, without warnings.
+        self.quiet: Any = Quiet()
 
     def reduce(self, name: str, array: Any, axis: int | None, dtype: DType) -> Any:
         """The `sum`, `prod`, `max` or `min` of `array`, in elements of `dtype`; a reduced axis is kept."""
@@ -73,6 +75,7 @@ class StandardSpace(Space):
     is_host = False
 
     def __init__(self, xp: Any, device: Any = None) -> None:
+        super().__init__()
         self.xp = xp
         self._device = device
 

@@ -11,7 +11,7 @@ from numpy import ndarray
 from ..errors import ArgumentTypeError, TensorError
 from . import gradient
 from .cast import saturated
-from .core import AnyTensor, Number, as_dim, of_operands
+from .core import AnyTensor, Number, as_dim, make, of_operands
 from .creation import number
 from .dtype import DType, Kind
 from .gradient import LEAF, NON_LEAF
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from .bool_tensor import BoolTensor
     from .int_tensor import IntTensor
 
+_add: Final = operator.add
+_sub: Final = operator.sub
+_mul: Final = operator.mul
 _F32: Final = DType.F32
 
 
@@ -58,16 +61,16 @@ class NumericTensor(ShapedTensor):
             raise
         if type(array) is not ndarray:  # NumPy gives a scalar for arrays of rank 0
             array = device.space.asarray(array)
-        return self._made(array, device, dtype, state)
+        return make(type(self), array, device, dtype, state)
 
     def __add__(self, other: Self | Number) -> Self:
-        return self._binary(operator.add, other, "Add")
+        return self._binary(_add, other, "Add")
 
     def __sub__(self, other: Self | Number) -> Self:
-        return self._binary(operator.sub, other, "Sub")
+        return self._binary(_sub, other, "Sub")
 
     def __mul__(self, other: Self | Number) -> Self:
-        return self._binary(operator.mul, other, "Mul")
+        return self._binary(_mul, other, "Mul")
 
     def __mod__(self, other: Self | Number) -> Self:
         return self._binary(operator.mod, other, "Rem")

@@ -17,6 +17,7 @@ from .device import Device
 from .dtype import DType, Kind
 from .float_tensor import Tensor
 from .gradient import GradState
+from .namespace import space_of
 from .scheme import QuantScheme
 from .settings import locked_settings
 
@@ -41,7 +42,7 @@ class QuantizedTensor(Tensor):
 
     @classmethod
     def _of(cls, data: NDArray[Any], dtype: DType, shape: tuple[int, ...], device: Device) -> Self:
-        made = cls._made(device.space.from_host(data), device, dtype, gradient.fresh(device))
+        made = cls._made(space_of(device).from_host(data), device, dtype, gradient.fresh(device))
         made._logical = shape
         return made
 
@@ -90,7 +91,7 @@ class QuantizedTensor(Tensor):
         out = np.empty(self._logical, target.numpy)
         quantizing.decode(self.to_numpy(), self.scheme, self._logical, out)
         state = gradient.fresh(self.device)
-        return Tensor._made(self.device.space.from_host(out), self.device, target, state)
+        return Tensor._made(space_of(self.device).from_host(out), self.device, target, state)
 
     def codes(self) -> NDArray[Any]:
         """The codes in the shape of the tensor: i8; those of small floats are their bits (QNT-19, QNT-20)."""
@@ -210,9 +211,12 @@ class QuantizedTensor(Tensor):
         mine = self._beside(other)
         return mine._compare(function, _dense(other, mine.dtype), name)
 
-    def __matmul__(self, other: Any) -> Any:
+    def matmul(self, other: Any) -> Any:
+        """The product of the values, a float tensor."""
         mine = self._beside(other)
-        return mine @ _dense(other, mine.dtype)
+        return mine.matmul(_dense(other, mine.dtype))
+
+    __matmul__ = matmul
 
     def _beside(self, other: Any) -> Tensor:
         """The values in the dtype of a float operand, else in the device's."""
