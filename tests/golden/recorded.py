@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from refimpl.param.traversal import PathVisitor
 from refimpl.tensor.data import TensorData
 from refimpl.tensor.device import Device
 from refimpl.tensor.dtype import DType
+from refimpl.tensor.random import Normal
 from refimpl.tensor.tensor import BoolTensor, IntTensor, Tensor
 
 FOLDER = Path(__file__).parent
@@ -28,9 +31,21 @@ def load(name: str) -> Any:
         return json.load(file)
 
 
-def needs_later_issue(text: str) -> bool:
-    """Whether a recorded situation quantises or attaches adapters."""
-    return "lora" in text or "quant" in text
+class BurnsNormals:
+    """Stands in for `Tensor.random`: the normal values that Burn's flex backend draws after a seed."""
+
+    def __init__(self) -> None:
+        streams = json.loads((FOLDER / "normals.json").read_text())["seeds"]
+        self._streams = {int(n): np.frombuffer(bytes.fromhex(text), "<f4") for n, text in streams.items()}
+        self._rest: Iterator[float] = iter(())
+
+    def seed(self, number: int) -> None:
+        self._rest = iter(self._streams[number].tolist())
+
+    def random(self, shape: tuple[int, ...], distribution: Normal, device: Device) -> Tensor:
+        assert distribution.mean == 0.0
+        drawn = [next(self._rest) * distribution.std for _ in range(math.prod(shape))]
+        return Tensor.from_data(values(drawn, shape, DType.F32), device)
 
 
 def values(numbers: list[float], shape: tuple[int, ...], dtype: DType) -> TensorData:
@@ -76,7 +91,8 @@ class Labels:
 
 
 def data_json(data: TensorData) -> dict[str, Any]:
-    name = NAMES.get(repr(data.dtype), repr(data.dtype).lower())
+    text = repr(data.dtype)
+    name = text if data.dtype.is_quantized else NAMES.get(text, text.lower())
     return {"dtype": name, "shape": list(data.shape), "hex": bytes(data.bytes).hex()}
 
 
