@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ..errors import DeviceError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from .dtype import DType
+    from .settings import DeviceSettings
 
 KINDS: Final = ("cpu", "sim", "cuda")
 _TEXT: Final = re.compile(r"(cpu|(?:sim|cuda):(\d+))(\+autodiff(\(balanced\))?)?", re.ASCII)
@@ -166,6 +170,49 @@ class Device:
         """This hardware with exactly the tag and strategy of `other` (DEV-6)."""
         how = other.checkpointing
         return self._plain if how is None else self._tagged[how]
+
+    def settings(self) -> DeviceSettings:
+        """The default dtypes of tensors here; asking does not lock them.
+
+        Burn: burn_tensor::Device::settings
+        Clauses: DEV-13.
+        """
+        from .settings import settings
+
+        return settings(self)
+
+    def configure(
+        self,
+        float_dtype: DType | None = None,
+        int_dtype: DType | None = None,
+        bool_dtype: DType | None = None,
+    ) -> None:
+        """Set the default dtypes of this hardware, once, before the first tensor is made there.
+
+        >>> from refimpl import DType
+        >>> Device("sim", 99).configure(DType.F16)
+        >>> Device("sim", 99).autodiff().settings().float_dtype
+        F16
+
+        Raises:
+            UnsupportedDTypeError: the device does not compute with such elements.
+            DeviceError: a tensor was made there, or they were set before.
+
+        Burn: burn_tensor::Device::configure
+        Clauses: DEV-13.
+        """
+        from .settings import configure
+
+        configure(self, float_dtype, int_dtype, bool_dtype)
+
+    def seed(self, number: int) -> None:
+        """Start the random numbers of this hardware anew.
+
+        Burn: burn_tensor::Device::seed
+        """
+        from .random import seed
+
+        seed(self, number)
 
     def __eq__(self, other: object) -> bool:
         return self._plain is other._plain if isinstance(other, Device) else NotImplemented

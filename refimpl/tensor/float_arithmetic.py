@@ -68,7 +68,7 @@ class FloatArithmetic(NumericTensor):
         """
         device, dtype, state = self.device, self.dtype, self.grad_state
         if not isinstance(other, FloatArithmetic):
-            expect("Matmul", FloatArithmetic, other)
+            expect("Matmul", FloatArithmetic, other)  # type: ignore[unreachable]  # for callers untyped
         if other.device is not device or other.grad_state is not state or state is LEAF:
             device, state = of_operands("Matmul", self, other)
         if other.dtype is not dtype or dtype.itemsize == 2:

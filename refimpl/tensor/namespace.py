@@ -26,7 +26,7 @@ class Space:
     is_host: bool = True
 
     def __init__(self) -> None:
-        #: `quiet.run(function, *arrays)` runs a function of the library where the arrays are, without warnings.
+        #: `quiet.run(function, *arrays)` runs a function where the arrays are, without warnings.
         self.quiet: Any = Quiet()
 
     def reduce(self, name: str, array: Any, axis: int | None, dtype: DType) -> Any:

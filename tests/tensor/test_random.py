@@ -137,6 +137,14 @@ def test_the_plain_and_the_autodiff_handle_share_a_stream() -> None:
     assert first.is_autodiff
 
 
+def test_a_device_starts_its_stream_itself() -> None:
+    SIM.seed(4)
+    first = Tensor.random([2], device=SIM)
+    seed(SIM, 4)
+
+    assert Tensor.random([2], device=SIM).to_data() == first.to_data()
+
+
 def test_a_draw_moves_the_stream_on() -> None:
     assert Tensor.random([4], device=SIM).to_data() != Tensor.random([4], device=SIM).to_data()
 

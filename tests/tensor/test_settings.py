@@ -40,6 +40,15 @@ def test_what_is_not_named_keeps_the_default() -> None:
     assert settings(device) == DeviceSettings(DType.F32, DType.I64, DType.BOOL_NATIVE)
 
 
+def test_a_device_answers_for_its_settings_itself() -> None:
+    device = Device("sim", 7004)
+    device.configure(float_dtype=DType.F64)
+
+    assert device.autodiff().settings().float_dtype is DType.F64
+    with pytest.raises(DeviceError):
+        device.configure()
+
+
 def test_reading_the_settings_does_not_lock_them() -> None:
     device = Device("sim", 5003)
     settings(device)
