@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -138,3 +139,35 @@ def test_a_record_of_a_broken_file_fails_in_burns_words(case: dict[str, Any], tm
             load()
         assert isinstance(caught.value, kind)
         assert str(caught.value) == recorded.get("panic", recorded.get("err"))
+
+
+# Made by a generator of CBOR spellings: tags, indefinite lengths, long heads, byte strings, extra and
+# missing items, flipped bytes. burn-pack 0.23.0-pre.1 answered each.
+SPELLINGS: list[dict[str, Any]] = golden("burnpack_spellings.json.gz")
+
+
+@pytest.mark.clause("BPK-7", "BPK-8", "BPK-19", "BPK-20")
+@pytest.mark.parametrize("case", SPELLINGS, ids=range(len(SPELLINGS)))
+def test_metadata_in_any_spelling_is_read_as_burn_reads_it(case: dict[str, Any]) -> None:
+    data = contents(case)
+    if "error" in case:
+        with pytest.raises(BurnpackError) as caught:
+            open_burnpack(data)
+        # Where in the bytes the syntax ends is a detail of ciborium's buffer.
+        assert re.sub(r"Syntax\(\d+\)", "Syntax", str(caught.value)) == case["error"]
+        return
+    with open_burnpack(data) as found:
+        assert {
+            name: {
+                "dtype_serde": serde(entry.dtype),
+                "shape": list(entry.shape),
+                "param_id": entry.param_id,
+                "nbytes": entry.nbytes,
+                "sha256": hashlib.sha256(entry.data.bytes).hexdigest(),
+            }
+            for name, entry in found.items()
+        } == case["tensors"]
+        assert dict(found.metadata) == case["metadata"]
+        assert {k: scalar_json(v) for k, v in found.scalars.items()} == {
+            k: v.get("Float_bits", v) for k, v in case["scalars"].items()
+        }
