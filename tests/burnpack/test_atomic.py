@@ -336,6 +336,7 @@ def test_an_error_of_the_plan_touches_no_file(target: Path) -> None:
 
 @pytest.mark.report("BL-17")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system with fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # the child only makes calls and dies
 def test_a_process_killed_at_any_call_leaves_the_old_or_the_new_file(target: Path) -> None:
     before = folder(target.parent)
     count = len(calls_of_a_save(target))
