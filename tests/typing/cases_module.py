@@ -1,4 +1,4 @@
-"""What a type checker says about modules; a comment marks each mistake with a part of what is said of it."""
+"""What a type checker says about modules; a comment at each mistake holds a part of what is said."""
 
 import dataclasses
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a type checker says about placements; a comment marks each mistake with a part of what is said of it."""
+"""What a type checker says about placements; a comment at each mistake holds a part of what is said."""
 
 from typing import assert_type
 
