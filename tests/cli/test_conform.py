@@ -139,3 +139,15 @@ def test_the_reference_is_asked_when_nobody_is_named(capsys: pytest.CaptureFixtu
 
     assert "PLC        15/15" in shown
     assert "no difference" in shown
+
+
+def test_on_a_terminal_a_bar_is_shown_on_standard_error(
+    cases: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    conform(cases, "--subject", ECHO, "--json")
+    captured = capsys.readouterr()
+
+    assert json.loads(captured.out)["total"]["cases"] == 3
+    assert "cases" in captured.err
