@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...module.trait import list_param_ids
-from ...tensor.tensor import AnyTensor
+from ...tensor.core import AnyTensor
 from .args import Args, flag, items, text
 from .faults import StepError
 from .groups import group

@@ -3,6 +3,7 @@
 use crate::args::{self, Args};
 use crate::caught::{Fault, protocol};
 use crate::params::AnyParam;
+use crate::tensors::AnyTensor;
 use burn::module::parallel::LayerPlacement;
 use burn::module::*;
 use burn::store::{ModuleRecord, RecordError};
@@ -91,6 +92,10 @@ pub trait Fixture: Module + 'static {
     fn running(&self, _path: &str) -> Option<RunningState<Tensor<1>>> {
         None
     }
+    /// The tensor that the module is.
+    fn bare(&self) -> Option<Box<dyn AnyTensor>> {
+        None
+    }
     fn distribute(self, _placement: &LayerPlacement) -> Result<Box<dyn AnyModule>, Fault> {
         protocol("the module is no layered model")
     }
@@ -128,6 +133,7 @@ pub trait AnyModule: Send {
     fn display(&self, settings: DisplaySettings) -> Option<String>;
     fn debug(&self) -> String;
     fn running(&self, path: &str) -> Option<RunningState<Tensor<1>>>;
+    fn bare(&self) -> Option<Box<dyn AnyTensor>>;
     fn distribute(self: Box<Self>, placement: &LayerPlacement) -> Result<Box<dyn AnyModule>, Fault>;
     fn forward(&self, input: Tensor<2>) -> Result<Tensor<2>, Fault>;
     fn placement(&self) -> Result<LayerPlacement, Fault>;
@@ -214,6 +220,9 @@ impl<M: Fixture> AnyModule for M {
     fn running(&self, path: &str) -> Option<RunningState<Tensor<1>>> {
         Fixture::running(self, path)
     }
+    fn bare(&self) -> Option<Box<dyn AnyTensor>> {
+        Fixture::bare(self)
+    }
     fn distribute(self: Box<Self>, placement: &LayerPlacement) -> Result<Box<dyn AnyModule>, Fault> {
         Fixture::distribute(*self, placement)
     }
@@ -246,6 +255,9 @@ macro_rules! fixture {
 macro_rules! tensor_fixture {
     ($($kind:ty),*) => {
         $(impl<const D: usize> Fixture for Tensor<D, $kind> {
+            fn bare(&self) -> Option<Box<dyn AnyTensor>> {
+                Some(AnyTensor::copy(self))
+            }
             fn text(&self, settings: DisplaySettings) -> Option<String> {
                 Some(ModuleDisplay::format(self, settings))
             }

@@ -69,6 +69,12 @@ pub fn run(case: &mut Case, op: &str, args: Args) -> Outcome {
             let made = case.take_module(&on)?.identity();
             case.store(args, Handle::Module(made))?;
         }
+        "tensor" => {
+            let Some(tensor) = case.module(&on)?.bare() else { return protocol(format!("`{on}` is no bare tensor")) };
+            let result = tensor.json();
+            case.store_if_named(args, Handle::Tensor(tensor));
+            return Ok(result);
+        }
         "devices" => return Ok(names(&case.module(&on)?.collect(vec![]))),
         "collect_devices" => return Ok(names(&case.module(&on)?.collect(args::devices(args, "devices")?))),
         "num_params" => return Ok(json!(case.module(&on)?.count())),
