@@ -15,7 +15,7 @@ FOREIGN = re.compile(
     rb"""(?<![\w./-]) / (?: home | Users ) / [a-z] [\w.-]* /     # somebody's folder
     | (?<![\w./-]) / (?: root | work ) / \w             # this machine's folders
     | index[-_]url
-    | [\w.-]* (?: pypi | pythonhosted | crates ) \. (?: org | io ) # a package index
+    | (?: pypi | pythonhosted | crates ) \. (?: org | io )         # a package index
     """,
     re.VERBOSE,
 )
