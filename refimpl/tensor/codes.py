@@ -28,6 +28,7 @@ class Scratch:
         self.values = np.empty(size, F32)
         self.words = np.empty(size, np.int32)
         self.places = np.empty(size, np.intp)
+        self.codes = np.empty(size, np.uint8)
 
 
 class IntegerCodes:
@@ -40,12 +41,12 @@ class IntegerCodes:
         self.bits = bits
         self.table: NDArray[Any] = np.arange(256, dtype=np.uint8).view(np.int8).astype(F32)
 
-    def encode(self, values: NDArray[Any], scratch: Scratch) -> NDArray[Any]:  # noqa: ARG002
-        """The codes (u8, two's complement) of `values`, which are overwritten and lie within the range."""
+    def encode(self, values: NDArray[Any], scratch: Scratch, out: NDArray[Any]) -> None:  # noqa: ARG002
+        """Fill `out` (u8) with the codes of `values`, which are overwritten and lie within the range."""
         if np.isnan(np.dot(values, values)):
             values[np.isnan(values)] = 0
         np.add(values, _ROUNDER, out=values)
-        return values.view(np.int32).astype(np.uint8)
+        np.copyto(out, values.view(np.int32), casting="unsafe")
 
 
 class FloatCodes:
@@ -69,8 +70,8 @@ class FloatCodes:
         self._aligner = np.float32(1.5 * 2.0 ** (23 + 1 - bias - mantissa))
         self.table = self._decoded()
 
-    def encode(self, values: NDArray[Any], scratch: Scratch) -> NDArray[Any]:
-        """The codes (u8) of `values`.
+    def encode(self, values: NDArray[Any], scratch: Scratch, out: NDArray[Any]) -> None:
+        """Fill `out` (u8) with the codes of `values`.
 
         A code depends on the upper 17 bits of a value, and on whether a lower bit is set: the last of the 17
         is then set too, which crosses no point half way between two codes.
@@ -81,8 +82,7 @@ class FloatCodes:
         words |= bits
         places = scratch.places[: bits.size]
         np.right_shift(words.view(np.uint32), _UPPER_SHIFT, out=places, casting="unsafe")
-        codes: NDArray[Any] = _by_upper_bits(self).take(places, mode="clip")
-        return codes
+        _by_upper_bits(self).take(places, out=out, mode="clip")
 
     def rounded(self, values: NDArray[Any]) -> NDArray[Any]:
         """The codes of `values`.
@@ -133,7 +133,8 @@ class FloatCodes:
 @cache
 def _by_upper_bits(codes: FloatCodes) -> NDArray[Any]:
     """The code of every value whose upper 17 bits are the index, and whose others are zero."""
-    return codes.rounded((np.arange(1 << 17, dtype=np.uint32) << _UPPER_SHIFT).view(F32))
+    with np.errstate(all="ignore"):  # among all patterns there are signalling NaNs
+        return codes.rounded((np.arange(1 << 17, dtype=np.uint32) << _UPPER_SHIFT).view(F32))
 
 
 E4M3: Final = FloatCodes(8, mantissa=3, bias=7)
