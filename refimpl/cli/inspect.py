@@ -17,17 +17,31 @@ if TYPE_CHECKING:
 
 @click.command("inspect")
 @click.argument("file", type=click.Path())
+@click.argument("tensor", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON, with the SHA-256 of the data.")
 @click.option("--tree", "as_tree", is_flag=True, help="The names as a tree, by their dots.")
-def command(file: str, as_json: bool, as_tree: bool) -> int:
+@click.option("--plot", type=click.Path(), help="Write histograms of TENSOR to this SVG file.")
+@click.option(
+    "--against", type=click.Path(), help="A file with TENSOR before it was quantised: show the errors."
+)
+def command(
+    file: str, tensor: str | None, as_json: bool, as_tree: bool, plot: str | None, against: str | None
+) -> int:
     """Show what is in a burnpack file: names, dtypes, shapes, parameter ids and sizes.
 
+    With TENSOR, what is in that tensor: its range, and for a quantised one what it costs and loses.
     Without an extension, `.bpk` is added to a name that does not exist.
     """
     from ..burnpack.api import open_burnpack
 
+    if tensor is None and (plot is not None or against is not None):
+        raise click.UsageError("--plot and --against look at one tensor: name it after the file")
     with open_burnpack(file) as pack:
-        if as_json:
+        if tensor is not None:
+            from .look import look_at
+
+            look_at(pack, tensor, as_json=as_json, plot=plot, against=against)
+        elif as_json:
             write_json(_document(pack))
         elif as_tree:
             _print_tree(pack)

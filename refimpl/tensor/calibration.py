@@ -17,7 +17,7 @@ from .scales import SMALLEST, max_representable
 from .scheme import QuantScheme, ScaleDtype
 
 #: Values that are looked at together, so that the second look finds them in the cache.
-_PIECE: Final = 1 << 14
+_PIECE: Final = 1 << 16
 
 
 class Calibration(Enum):

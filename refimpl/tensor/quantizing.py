@@ -54,8 +54,8 @@ def encode(values: NDArray[Any], scheme: QuantScheme, q_params: QParams) -> NDAr
     if packing.is_flat(scheme, values.shape):
         return _encode_flat(values, scheme, layout, divisor, tail)
     codes = np.empty(values.size, np.uint8)
-    for at, found in _encoded(values, scheme, layout, divisor):
-        codes[at : at + found.size] = found
+    for _ in _encoded(values, scheme, layout, divisor, codes):
+        pass
     return np.concatenate([packing.pack(codes.reshape(values.shape), scheme), *tail])
 
 
@@ -72,15 +72,19 @@ def decode(data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...], out:
     else:
         codes = packing.unpack(codes, scheme, shape).reshape(-1)
         table, each = codec(scheme.value).table, 1
-    flat = out.reshape(-1)
+    flat, scratch = out.reshape(-1), np.empty(0, F32)
     with np.errstate(all="ignore"):
         factor = stored if whole is None else whole * stored
         for at, piece, scale in _tiles(out, layout, factor):
-            decoded = _looked_up(codes[at // each : (at + piece.size) // each], table).reshape(piece.shape)
-            if out.dtype == F32:
-                np.multiply(decoded, scale, out=flat[at : at + piece.size].reshape(piece.shape))
-            else:
-                flat[at : at + piece.size] = np.multiply(decoded, scale, out=decoded).reshape(-1)
+            tile = flat[at : at + piece.size]
+            if out.dtype != F32:
+                scratch = scratch if scratch.size >= piece.size else np.empty(piece.size, F32)
+                tile = scratch[: piece.size]
+            _look_up(codes[at // each : (at + piece.size) // each], table, tile)
+            shaped = tile.reshape(piece.shape)
+            np.multiply(shaped, scale, out=shaped)
+            if out.dtype != F32:
+                flat[at : at + piece.size] = tile
 
 
 def has_row_tiles(scheme: QuantScheme, shape: tuple[int, ...]) -> bool:
@@ -105,15 +109,14 @@ def row_decoder(
     values = math.prod(shape[1:])
 
     def fill(start: int, out: NDArray[Any]) -> None:
-        decoded = _looked_up(codes[start * values // each : (start + len(out)) * values // each], table)
+        _look_up(codes[start * values // each : (start + len(out)) * values // each], table, out.reshape(-1))
         if factor.size == 1:
-            np.multiply(decoded.reshape(out.shape), factor.reshape(1), out=out)
+            np.multiply(out, factor.reshape(1), out=out)
             return
         layout = BlockLayout.of(out.shape, scheme)
         first = start // layout.block[0] * math.prod(layout.grid[1:])
-        folded, _ = layout.folded()
-        scale = layout.spread(factor[first : first + layout.num_blocks])
-        np.multiply(decoded.reshape(folded), scale, out=out.reshape(folded))
+        shaped = out.reshape(layout.folded()[0])
+        np.multiply(shaped, layout.spread(factor[first : first + layout.num_blocks]), out=shaped)
 
     return fill
 
@@ -130,11 +133,12 @@ def _decoder(scheme: QuantScheme) -> tuple[NDArray[Any] | None, int]:
     return values.view(wide), each
 
 
-def _looked_up(codes: NDArray[Any], table: NDArray[Any] | None) -> NDArray[Any]:
-    """The values of stored bytes, as f32."""
+def _look_up(codes: NDArray[Any], table: NDArray[Any] | None, out: NDArray[Any]) -> None:
+    """Fill `out`, f32 and one axis, with the values of stored bytes."""
     if table is None:
-        return codes.view(np.int8).astype(F32)
-    return table.take(codes, mode="clip").view(F32)
+        np.copyto(out, codes.view(np.int8))
+    else:
+        table.take(codes, out=out.view(table.dtype), mode="clip")
 
 
 def grid(scheme: QuantScheme, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -169,9 +173,11 @@ def _encode_flat(
     ratio = codes // word or 1
     size = values.size // ratio
     whole = np.empty(size + sum(part.size for part in tail), np.uint8)
-    for at, found in _encoded(values, scheme, layout, divisor):
-        packed = packing.pack_flat(found, scheme)
-        whole[at // ratio : at // ratio + packed.size] = packed
+    plain = whole[:size] if not scheme.store.is_packed else None
+    for at, found in _encoded(values, scheme, layout, divisor, plain):
+        if plain is None:
+            packed = packing.pack_flat(found, scheme)
+            whole[at // ratio : at // ratio + packed.size] = packed
     for part in tail:
         whole[size : size + part.size] = part
         size += part.size
@@ -179,9 +185,13 @@ def _encode_flat(
 
 
 def _encoded(
-    values: NDArray[Any], scheme: QuantScheme, layout: BlockLayout, divisor: NDArray[Any]
+    values: NDArray[Any],
+    scheme: QuantScheme,
+    layout: BlockLayout,
+    divisor: NDArray[Any],
+    out: NDArray[Any] | None = None,
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Runs of codes: where each starts, and the codes. Divide, clamp, round (QNT-18)."""
+    """Runs of codes, in `out` if it is given, and where each starts: divide, clamp, round (QNT-18)."""
     low, high = map(np.float32, scheme.value.range)
     code, scratch = codec(scheme.value), Scratch(0)
     with np.errstate(all="ignore"):
@@ -191,7 +201,9 @@ def _encoded(
             flat = scratch.values[: piece.size]
             np.divide(piece, scale, out=flat.reshape(piece.shape))
             np.clip(flat, low, high, out=flat)
-            yield at, code.encode(flat, scratch)
+            codes = scratch.codes[: piece.size] if out is None else out[at : at + piece.size]
+            code.encode(flat, scratch, codes)
+            yield at, codes
 
 
 def _tiles(

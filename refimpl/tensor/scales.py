@@ -93,7 +93,8 @@ def to_bytes(scales: NDArray[Any], dtype: ScaleDtype) -> NDArray[Any]:
             stored = scales.astype(ml_dtypes.bfloat16)
         case ScaleDtype.UE4M3:
             flat = scales.astype(F32).reshape(-1)
-            stored = E4M3.encode(flat, Scratch(flat.size))
+            stored = np.empty(flat.size, np.uint8)
+            E4M3.encode(flat, Scratch(flat.size), stored)
         case ScaleDtype.UE8M0:
             stored = np.where(scales.view(np.uint32) == 0x00400000, 0, scales.view(np.uint32) >> 23).astype(
                 np.uint8
