@@ -22,7 +22,7 @@ def main() -> None:
         text=True,
         check=True,
     )
-    console = Console(record=True, width=84, file=io.StringIO())
+    console = Console(record=True, width=66, file=io.StringIO())
     console.print(Text(f"$ {COMMAND}\n", style="bold"))
     console.print(Text(run.stdout.rstrip()), soft_wrap=False)
     picture = console.export_svg(title=COMMAND, unique_id="conform")
