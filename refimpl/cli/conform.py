@@ -47,12 +47,12 @@ def command(
     (`burn`) is asked the cases whose truth is `contract` or `pinned`; the others are this project's own.
     """
     clauses = load_clauses()
-    asked = _choose(
-        load_cases(folder), chapters, ids, truths or (TRUTHS[:2] if subject == "burn" else TRUTHS)
-    )
+    kinds = truths or (TRUTHS[:2] if subject == "burn" else TRUTHS)
+    asked = _choose(load_cases(folder), chapters, ids, kinds)
     for case, name in unknown_clauses(asked, clauses):
         raise CaseError(f"case {case.id} names {name}, which no chapter has")
-    report = Report(subject, clauses, not_applicable(), strict=subject in OURS)
+    in_question = {name: clause for name, clause in clauses.items() if clause.truth in kinds}
+    report = Report(subject, in_question, not_applicable(), strict=subject in OURS)
     with open_subject(subject) as opened, _progress(asked) as counted:
         for result in run(opened, counted):
             report.add(result)
