@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self, TypeVar
 
 import numpy as np
@@ -132,6 +132,8 @@ class AnyTensor:
         here, state = self.device, self.grad_state
         if state is LEAF:
             state = NON_LEAF
+        if type(device) is not Device:
+            check_device(device)
         if device is here or device.inner() is here.inner():
             return self if state is self.grad_state else self._again(self._array, here, state)
         target = device.with_autodiff_context_from(here) if here.is_autodiff else device.inner()
@@ -245,6 +247,10 @@ class AnyTensor:
             )
         return bool(self.item())
 
+    def __iter__(self) -> Iterator[Self]:
+        """The parts along the outermost axis, each with all its axes."""
+        return (self[i] for i in range(len(self)))  # type: ignore[index]  # every tensor can be sliced
+
     __hash__ = object.__hash__
 
     def __copy__(self) -> Self:
@@ -258,16 +264,17 @@ class AnyTensor:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        array = np.ascontiguousarray(self._space.to_host(self._array))
         state = UNTRACKED if self.grad_state is NON_LEAF else self.grad_state
-        return _unpickled, (
-            type(self),
-            array.tobytes(),
-            self.shape,
-            self.dtype.name,
-            self.device,
-            state.value,
-        )
+        data = self.to_data()
+        return type(self)._restored, (bytes(data.bytes), data.shape, data.dtype, self.device, state.value)
+
+    @classmethod
+    def _restored(
+        cls, raw: bytes, shape: tuple[int, ...], dtype: DType, device: Device, state: str
+    ) -> AnyTensor:
+        """The tensor that was pickled; a non-leaf comes back untracked, its graph is gone."""
+        array = np.frombuffer(raw, dtype.numpy).reshape(shape)
+        return cls._made(space_of(device).from_host(array), device, dtype, GradState(state))
 
     def __repr__(self) -> str:
         return (
@@ -341,16 +348,66 @@ def failed(operation: str, reason: str, details: str = "", hint: str | None = No
     return TensorError(_failed(operation, reason, details), hint=hint)
 
 
+def as_int(value: object, what: str) -> int:
+    """`value` as an integer; NumPy's integers are integers too.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return int(value)
+    raise ArgumentTypeError(f"{what} is an integer, got {value!r}")
+
+
+def as_ints(values: object, what: str) -> list[int]:
+    """`values` as integers, one of them or several.
+
+    Raises:
+        ArgumentTypeError: one is no integer.
+    """
+    if isinstance(values, Iterable):
+        return [as_int(value, what) for value in values]
+    return [as_int(values, what)]
+
+
+def check_device(device: object) -> None:
+    """Refuse what is no device.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if not isinstance(device, Device):
+        raise ArgumentTypeError(
+            f"a device is a Device, got {device!r}",
+            clause="DEV-1",
+            hint='Device("sim", 0), Device.parse("sim:0")',
+        )
+
+
+def check_dtype(dtype: object) -> DType:
+    """`dtype`, if it is one.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if isinstance(dtype, DType):
+        return dtype
+    raise ArgumentTypeError(
+        f"a dtype is a DType, got {dtype!r}", clause="BPK-7", hint='DType.F32, or DType.of("float32")'
+    )
+
+
 def as_shape(shape: Sequence[int] | int) -> tuple[int, ...]:
     """`shape` as a tuple of extents.
 
     Raises:
-        InvalidArgumentError: an extent is negative or no integer.
+        ArgumentTypeError: an extent is no integer.
+        InvalidArgumentError: one is negative.
     """
-    dims = (shape,) if isinstance(shape, int) else tuple(shape)
-    if not all(isinstance(d, (int, np.integer)) and d >= 0 for d in dims):
-        raise InvalidArgumentError(f"the extents of a shape are integers of at least 0, got {list(dims)}")
-    return tuple(int(d) for d in dims)
+    dims = as_ints(shape, "an extent of a shape")
+    if any(d < 0 for d in dims):
+        raise InvalidArgumentError(f"the extents of a shape are at least 0, got {dims}")
+    return tuple(dims)
 
 
 def as_dim(dim: int, rank: int, operation: str) -> int:
@@ -359,11 +416,10 @@ def as_dim(dim: int, rank: int, operation: str) -> int:
     Raises:
         TensorError: there is no such axis.
     """
-    if not isinstance(dim, (int, np.integer)) or isinstance(dim, bool):
-        raise ArgumentTypeError(f"an axis is an integer, got {dim!r}")
-    if not -rank <= dim < rank:
-        raise failed(operation, f"BoundsError: dimension {dim} out of bounds: 0..{rank}")
-    return int(dim) % rank
+    axis = as_int(dim, "an axis")
+    if not -rank <= axis < rank:
+        raise failed(operation, f"BoundsError: dimension {axis} out of bounds: 0..{rank}")
+    return axis % rank
 
 
 def _some(array: NDArray[Any]) -> str:
@@ -373,12 +429,3 @@ def _some(array: NDArray[Any]) -> str:
         + ", ".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in flat)
         + (", ...]" if array.size > 6 else "]")
     )
-
-
-def _unpickled(
-    cls: type[AnyTensor], data: bytes, shape: tuple[int, ...], dtype: str, device: Device, state: str
-) -> AnyTensor:
-    found = DType.parse(dtype)
-    space = space_of(device)
-    array = space.from_host(np.frombuffer(data, found.numpy).reshape(shape))
-    return cls._made(array, device, found, GradState(state))

@@ -8,10 +8,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ArgumentTypeError, TensorError, UnsupportedDTypeError
+from ..errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    ResourceError,
+    TensorError,
+    UnsupportedDTypeError,
+)
 from . import gradient
 from .cast import convert
-from .core import AnyTensor, Number, as_shape
+from .core import AnyTensor, Number, as_shape, check_device, check_dtype
 from .data import TensorData
 from .device import Device
 from .dtype import DType
@@ -51,8 +57,11 @@ class CreatedTensor(AnyTensor):
                 f"from_data takes values, got a {type(data).__name__}",
                 hint="take to_device(), cast() or float()",
             )
+        check_device(device)
         array, source, named = read(data)
-        if dtype is None:
+        if dtype is not None:
+            check_dtype(dtype)
+        else:
             dtype = source if named and cls._holds(source) else cls.default_dtype(device)
         return cls._from_array(array, source, device, dtype)
 
@@ -71,7 +80,10 @@ class CreatedTensor(AnyTensor):
         Burn: burn_tensor::Tensor::from_data, called with a dtype by a record
         Clauses: REC-20, REC-21.
         """
-        return cls._from_array(data.to_numpy(), data.dtype, device, dtype)
+        check_device(device)
+        if not isinstance(data, TensorData):
+            raise ArgumentTypeError(f"from_record_data takes tensor data, got {type(data).__name__}")
+        return cls._from_array(data.to_numpy(), data.dtype, device, check_dtype(dtype))
 
     @classmethod
     def _from_array(cls, array: NDArray[Any], source: DType, device: Device, dtype: DType) -> Self:
@@ -172,9 +184,11 @@ class CreatedTensor(AnyTensor):
 
     @classmethod
     def _chosen(cls, device: Device, dtype: DType | None) -> DType:
+        check_device(device)
         default = cls.default_dtype(device)
         if dtype is None:
             return default
+        check_dtype(dtype)
         if not cls._holds(dtype):
             raise UnsupportedDTypeError(
                 f"a {cls.__name__} has no elements of {dtype}", hint=f"take a dtype of its kind: {default}"
@@ -186,7 +200,12 @@ class CreatedTensor(AnyTensor):
         space = space_of(device)
         space.dtype(dtype)
         element = np.asarray(cls._scalar(value, dtype)).astype(dtype.numpy)
-        array = space.from_host(np.full(shape, element, dtype.numpy))
+        try:
+            array = space.from_host(np.full(shape, element, dtype.numpy))
+        except (ValueError, MemoryError) as error:
+            raise ResourceError(
+                f"no memory for a tensor of {dtype} and shape {list(shape)}: {error}"
+            ) from error
         return cls._made(array, device, dtype, gradient.fresh(device))
 
     @classmethod
@@ -210,6 +229,19 @@ def number(value: object) -> Number:
         f"an operand is a tensor of the same kind or a number, got {type(value).__name__}",
         hint="make a tensor of it first: Tensor.from_data(values, device)",
     )
+
+
+def real(value: object) -> float:
+    """`value` as a float of Python's.
+
+    Raises:
+        InvalidArgumentError: an integer beyond every float.
+    """
+    given = number(value)
+    try:
+        return float(given)
+    except OverflowError as error:
+        raise InvalidArgumentError(f"{value!r:.40}... is beyond every float") from error
 
 
 def integer(value: object, unsigned: bool = False) -> int:

@@ -120,6 +120,15 @@ class DType:
         """Whether the elements are codes with scales."""
         return self.scheme is not None
 
+    def __copy__(self) -> DType:
+        return self
+
+    def __deepcopy__(self, memo: object) -> DType:
+        return self
+
+    def __reduce__(self) -> tuple[object, tuple[object]]:
+        return (DType.parse, (self.name,)) if self.scheme is None else (DType.qfloat, (self.scheme,))
+
     def __eq__(self, other: object) -> bool:
         return self.name == other.name if isinstance(other, DType) else NotImplemented
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .cast import narrowed
 from .core import Number, as_dim, failed, make, of_operands
-from .creation import number
+from .creation import real
 from .dtype import DType
 from .erf import erf
 from .gradient import LEAF
@@ -32,7 +32,7 @@ class FloatArithmetic(NumericTensor):
 
     @classmethod
     def _scalar(cls, value: Number, dtype: DType) -> Any:
-        given = value if value.__class__ is float else float(number(value))
+        given = value if value.__class__ is float else real(value)
         if dtype.itemsize > 2:
             return given
         rounded = narrowed(np.asarray(given), dtype)

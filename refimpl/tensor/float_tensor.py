@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from ..errors import TensorError, UnsupportedDTypeError
 from . import gradient
 from .activations import Activations
-from .core import AnyTensor
+from .core import AnyTensor, check_device, check_dtype
 from .data import TensorData
 from .device import Device
 from .dtype import DType, Kind
@@ -45,7 +45,8 @@ class Tensor(Activations):
     @classmethod
     def from_record_data(cls, data: TensorData, device: Device, dtype: DType) -> Self:
         """As for every kind; quantised data stays quantised, whatever the target (REC-20)."""
-        if data.dtype.is_quantized:
+        if isinstance(data, TensorData) and data.dtype.is_quantized:
+            check_device(device)
             locked_settings(device)
             return AnyTensor.classes[Kind.QUANTIZED]._carried(data, device)  # type: ignore[attr-defined, no-any-return]
         return super().from_record_data(data, device, dtype)
@@ -141,6 +142,7 @@ class Tensor(Activations):
         """
         if dtype is self.dtype:
             return self
+        check_dtype(dtype)
         if not (dtype.is_int or dtype.is_float):
             raise UnsupportedDTypeError(f"a Tensor is cast to floats or ints, not to {dtype}")
         return self._cast_to(dtype.kind, dtype)  # type: ignore[return-value]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import TensorError, UnsupportedDTypeError
 from . import gradient
-from .core import AnyTensor, Number, as_dim, failed, of_operands
+from .core import AnyTensor, Number, as_dim, check_dtype, failed, of_operands
 from .creation import integer
 from .device import Device
 from .dtype import DType, Kind
@@ -131,6 +131,7 @@ class IntTensor(NumericTensor):
         """
         if dtype is self.dtype:
             return self
+        check_dtype(dtype)
         if not (dtype.is_int or dtype.is_float):
             raise UnsupportedDTypeError(f"an IntTensor is cast to ints or floats, not to {dtype}")
         return self._cast_to(Kind.INT if dtype.is_int else Kind.FLOAT, dtype)  # type: ignore[return-value]

@@ -9,7 +9,7 @@ from .core import failed, make, of_operands
 from .float_tensor import Tensor
 from .gradient import LEAF
 from .int_tensor import IntTensor
-from .shaping import same_dtype
+from .shaping import expect, same_dtype
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -24,23 +24,26 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
     Burn: burn_tensor::module::linear
     """
-    x, w, device, dtype, state = input._array, weight._array, input.device, input.dtype, input.grad_state
-    if bias is None or dtype.itemsize == 2 or x.ndim < 2:
-        return _linear_by_parts(input, weight, bias)
-    b = bias._array
-    if not (
-        weight.device is device
-        and bias.device is device
-        and weight.grad_state is state
-        and bias.grad_state is state
-        and state is not LEAF
-    ):
-        device, state = of_operands("linear", input, weight, bias)
-    if weight.dtype is not dtype or bias.dtype is not dtype or w.ndim != 2 or b.shape != w.shape[1:]:
+    if bias is None:
         return _linear_by_parts(input, weight, bias)
     try:
+        device, dtype, state = input.device, input.dtype, input.grad_state
+        if not (
+            weight.device is device
+            and bias.device is device
+            and weight.grad_state is state
+            and bias.grad_state is state
+            and state is not LEAF
+        ):
+            device, state = of_operands("linear", input, weight, bias)
+        x, w, b = input._array, weight._array, bias._array
+        _, d_output = w.shape
+        (extent,) = b.shape
+        same = weight.dtype is dtype and bias.dtype is dtype and dtype.itemsize > 2
+        if not same or d_output != extent or x.ndim < 2:
+            return _linear_by_parts(input, weight, bias)
         array = device.space.quiet.run(_affine, x, w, b)
-    except ValueError:
+    except (ValueError, AttributeError):  # other ranks, extents that do not fit, operands that are no tensors
         return _linear_by_parts(input, weight, bias)
     return make(Tensor, array, device, dtype, state)
 
@@ -53,15 +56,20 @@ def _affine(x: Any, w: Any, b: Any) -> Any:
 
 def _linear_by_parts(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """`linear` for every operand, refused where they do not fit."""
-    operands = (input, weight) if bias is None else (input, weight, bias)
+    for operand in (input, weight) if bias is None else (input, weight, bias):
+        expect("linear", Tensor, operand)
+    x = input.dequantize()
+    weight = weight.dequantize(x.dtype)
+    bias = None if bias is None else bias.dequantize(x.dtype)
+    operands = (x, weight) if bias is None else (x, weight, bias)
     of_operands("linear", *operands)
     same_dtype("linear", *operands)
-    if input.rank < 1:
+    if x.rank < 1:
         raise failed("linear", "Linear requires input with at least 1 dimension.")
-    if weight.rank != 2 or input.shape[-1] != weight.shape[0]:
+    if weight.rank != 2 or x.shape[-1] != weight.shape[0]:
         raise failed(
             "linear",
-            f"Last dimension of input ({input.shape[-1]}) must match input dimension of weight "
+            f"Last dimension of input ({x.shape[-1]}) must match input dimension of weight "
             f"({weight.shape[0] if weight.rank else 1}).",
         )
     if bias is not None and bias.shape != weight.shape[1:]:
@@ -70,7 +78,7 @@ def _linear_by_parts(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tens
             f"Dimension of bias ({bias.shape[0] if bias.rank else 1}) must match output dimension of weight "
             f"({weight.shape[1]}).",
         )
-    product = input @ weight if input.rank > 1 else (input.unsqueeze_dim(0) @ weight).squeeze_dim(0)
+    product = x @ weight if x.rank > 1 else (x.unsqueeze_dim(0) @ weight).squeeze_dim(0)
     return product if bias is None else product + bias
 
 
@@ -85,6 +93,9 @@ def embedding(weights: Tensor, indices: IntTensor) -> Tensor:
 
     Burn: burn_tensor::module::embedding
     """
+    expect("embedding", Tensor, weights)
+    expect("embedding", IntTensor, indices)
+    weights = weights.dequantize()
     rows = weights.select(0, indices.reshape(indices.size))
     return rows.reshape((*indices.shape, weights.shape[1]))
 
@@ -101,6 +112,12 @@ def layer_norm(input: Tensor, gamma: Tensor, beta: Tensor | None, epsilon: float
     Burn: burn_tensor::module::layer_norm
     """
     operands = (input, gamma) if beta is None else (input, gamma, beta)
+    for operand in operands:
+        expect("layer_norm", Tensor, operand)
+    source = input.dequantize()
+    gamma = gamma.dequantize(source.dtype)
+    beta = None if beta is None else beta.dequantize(source.dtype)
+    operands = (source, gamma) if beta is None else (source, gamma, beta)
     of_operands("layer_norm", *operands)
     same_dtype("layer_norm", *operands)
     for name, tensor in zip(("gamma", "beta"), operands[1:], strict=False):
@@ -110,11 +127,11 @@ def layer_norm(input: Tensor, gamma: Tensor, beta: Tensor | None, epsilon: float
                 f"{name} of shape {list(tensor.shape)} must match the last dimension of the input "
                 f"({input.shape[-1] if input.rank else 0}).",
             )
-    x = input._widened()
+    x = source._widened()
     centred = x - x.mean_dim(-1)
     variance = centred.square().mean_dim(-1)
     scaled = centred / (variance + epsilon).sqrt() * gamma._widened()
-    return (scaled if beta is None else scaled + beta._widened())._narrowed(input.dtype)
+    return (scaled if beta is None else scaled + beta._widened())._narrowed(source.dtype)
 
 
 def batch_norm(

@@ -56,6 +56,17 @@ class QuantizedTensor(Tensor):
         range_ = compute_range(scheme, tensor, Calibration.MIN_MAX)
         return cls._encoded(tensor, scheme, compute_q_params(scheme, range_))
 
+    @classmethod
+    def _restored(
+        cls,
+        raw: bytes,
+        shape: tuple[int, ...],
+        dtype: DType,
+        device: Device,
+        state: str,  # noqa: ARG003
+    ) -> Self:
+        return cls._of(np.frombuffer(raw, np.uint8), dtype, shape, device)
+
     def _again(self, array: Any, device: Device, state: GradState) -> Self:
         made = self._made(array, device, self.dtype, state)
         made._logical = self._logical

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidArgumentError, PanicError
+from ..errors import ArgumentTypeError, InvalidArgumentError, PanicError
 from .cast import convert, narrowed
 from .device import Device
 from .dtype import DType
@@ -37,7 +37,7 @@ class Distribution:
         Raises:
             PanicError: the interval is empty, or an end is not finite.
         """
-        return Uniform(float(low), float(high))
+        return Uniform(_real(low), _real(high))
 
     @staticmethod
     def normal(mean: float, std: float) -> Normal:
@@ -46,7 +46,7 @@ class Distribution:
         Raises:
             PanicError: the deviation is not finite.
         """
-        return Normal(float(mean), float(std))
+        return Normal(_real(mean), _real(std))
 
     @staticmethod
     def bernoulli(prob: float) -> Bernoulli:
@@ -55,7 +55,7 @@ class Distribution:
         Raises:
             PanicError: that is no probability.
         """
-        return Bernoulli(float(prob))
+        return Bernoulli(_real(prob))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,12 @@ class Bernoulli(Distribution):
 
 DEFAULT: Final = Default()
 Distribution.DEFAULT = DEFAULT
+
+
+def _real(value: object) -> float:
+    if isinstance(value, (int, float, np.number)) and not isinstance(value, np.complexfloating):
+        return float(value)
+    raise ArgumentTypeError(f"a distribution is given by numbers, got {value!r}")
 
 
 def _refused(reason: str, hint: str) -> PanicError:

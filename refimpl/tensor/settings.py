@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass
 from typing import Final
 
-from ..errors import DeviceError, UnsupportedDTypeError
+from ..errors import ArgumentTypeError, DeviceError, UnsupportedDTypeError
 from .device import Device
 from .dtype import DType
 
@@ -72,6 +72,10 @@ def configure(
         int_dtype or DEFAULTS.int_dtype,
         bool_dtype or DEFAULTS.bool_dtype,
     )
+    if not all(
+        isinstance(dtype, DType) for dtype in (wanted.float_dtype, wanted.int_dtype, wanted.bool_dtype)
+    ):
+        raise ArgumentTypeError(f"default dtypes are DTypes, got {wanted}", clause="DEV-13")
     checks = (
         (wanted.float_dtype, wanted.float_dtype.is_float),
         (wanted.int_dtype, wanted.int_dtype.is_int),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn, Self
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+import numpy as np
 
 from ..errors import ArgumentTypeError, TensorError
-from .core import AnyTensor, Number, as_dim, failed, of_operands
+from .core import AnyTensor, Number, as_dim, as_int, as_ints, failed, of_operands
 from .creation import CreatedTensor
 from .dtype import Kind
 
@@ -33,7 +35,7 @@ class ShapedTensor(CreatedTensor):
         Raises:
             TensorError: the number of elements differs.
         """
-        dims = [shape] if isinstance(shape, int) else list(shape)
+        dims = as_ints(shape, "an extent of a shape")
         if -1 in dims:
             dims = self._inferred(dims)
         if any(d < 0 for d in dims) or math.prod(dims) != self.size:
@@ -42,7 +44,9 @@ class ShapedTensor(CreatedTensor):
                 "The given shape doesn't have the same number of elements as the current shape. "
                 f"Current shape: {list(self.shape)}, target shape: {dims}.",
             )
-        return self._with(self._run(self._space.xp.reshape, self._array, tuple(dims)))
+        return self._with(
+            _within_numpys_limits("Reshape", self._run, self._space.xp.reshape, self._array, tuple(dims))
+        )
 
     def _inferred(self, dims: list[int]) -> list[int]:
         """`dims` with the extent that stands for -1."""
@@ -87,7 +91,7 @@ class ShapedTensor(CreatedTensor):
         """The axes in another order: axis `i` of the result is axis `axes[i]` of this tensor."""
         order = _axes("Permute", axes, self.rank)
         if len(order) != self.rank:
-            raise failed("Permute", f"The axes {list(axes)} do not name each of the {self.rank} axes once.")
+            raise failed("Permute", f"The axes {list(order)} do not name each of the {self.rank} axes once.")
         return self._with(self._run(self._space.xp.permute_dims, self._array, order))
 
     def flip(self, axes: Sequence[int]) -> Self:
@@ -105,7 +109,7 @@ class ShapedTensor(CreatedTensor):
         Raises:
             TensorError: there are more axes already.
         """
-        if rank < self.rank:
+        if as_int(rank, "a rank") < self.rank:
             raise failed("Unsqueeze", f"Can't unsqueeze a tensor of rank {self.rank} to rank {rank}.")
         return self.reshape((1,) * (rank - self.rank) + self.shape)
 
@@ -122,8 +126,9 @@ class ShapedTensor(CreatedTensor):
 
     def expand(self, shape: Sequence[int]) -> Self:
         """The elements repeated along axes of extent 1, and along new leading axes; -1 keeps an extent."""
-        new = len(shape) - self.rank
-        wanted = tuple(self.shape[i - new] if d == -1 and i >= new else d for i, d in enumerate(shape))
+        extents = as_ints(shape, "an extent of a shape")
+        new = len(extents) - self.rank
+        wanted = tuple(self.shape[i - new] if d == -1 and i >= new else d for i, d in enumerate(extents))
         for axis, (have, want) in enumerate(zip((1,) * new + self.shape, wanted, strict=False)):
             if have not in (1, want) or want < 0:
                 raise failed(
@@ -134,12 +139,14 @@ class ShapedTensor(CreatedTensor):
                     f"Target shape {debug_shape(wanted)}.",
                 )
         if new < 0:
-            raise failed("Expand", f"A tensor of rank {self.rank} can't be expanded to rank {len(shape)}.")
-        return self._with(self._run(self._space.xp.broadcast_to, self._array, wanted))
+            raise failed("Expand", f"A tensor of rank {self.rank} can't be expanded to rank {len(extents)}.")
+        return self._with(
+            _within_numpys_limits("Expand", self._run, self._space.xp.broadcast_to, self._array, wanted)
+        )
 
     def repeat_dim(self, dim: int, times: int) -> Self:
         """The whole tensor `times` times in a row along axis `dim`."""
-        if times < 0:
+        if as_int(times, "a number of times") < 0:
             raise failed("Repeat", f"A tensor is repeated at least 0 times, not {times}.")
         at = as_dim(dim, self.rank, "Repeat")
         reps = tuple(times if i == at else 1 for i in range(self.rank))
@@ -164,6 +171,7 @@ class ShapedTensor(CreatedTensor):
     def narrow(self, dim: int, start: int, length: int) -> Self:
         """`length` elements along axis `dim`, from `start` on."""
         at = as_dim(dim, self.rank, "Narrow")
+        start, length = as_int(start, "a start"), as_int(length, "a length")
         if length <= 0:
             raise failed("Narrow", f"Can't narrow at dimension {at}, length must be greater than 0")
         if start < 0 or start >= self.shape[at]:
@@ -185,7 +193,7 @@ class ShapedTensor(CreatedTensor):
     def chunk(self, chunks: int, dim: int) -> list[Self]:
         """At most `chunks` parts along axis `dim`, each as long as the first but the last."""
         at = as_dim(dim, self.rank, "Chunk")
-        if chunks < 1:
+        if as_int(chunks, "a number of chunks") < 1:
             raise failed("Chunk", f"A tensor is cut into at least one part, not {chunks}.")
         extent = self.shape[at]
         step = max(1, -(-extent // chunks))
@@ -239,6 +247,8 @@ class ShapedTensor(CreatedTensor):
     @classmethod
     def stack(cls, tensors: Sequence[Self], dim: int = 0) -> Self:
         """The tensors, of one shape, along a new axis `dim`."""
+        for tensor in tensors:
+            expect("Stack", cls, tensor)
         if len({t.shape for t in tensors}) > 1:
             raise failed(
                 "Stack", "Can't stack tensors with different shapes", f"{[list(t.shape) for t in tensors]}"
@@ -260,8 +270,16 @@ class ShapedTensor(CreatedTensor):
         return self.mask_where(mask, self._full(self.shape, value, self.device, self.dtype))
 
 
+def _within_numpys_limits(operation: str, run: Callable[..., Any], *arguments: Any) -> Any:
+    """A new shape, refused where the array library has no such arrays: too many axes, too many elements."""
+    try:
+        return run(*arguments)
+    except ValueError as error:
+        raise failed(operation, f"The array library has no such array: {error}.") from error
+
+
 def _axes(operation: str, axes: Sequence[int], rank: int) -> tuple[int, ...]:
-    found = tuple(as_dim(axis, rank, operation) for axis in axes)
+    found = tuple(as_dim(axis, rank, operation) for axis in as_ints(axes, "an axis"))
     if len(set(found)) != len(found):
         raise failed(operation, "The axes must be unique.", f"The axes '{list(found)}' are not unique.")
     return found
@@ -325,8 +343,13 @@ def _range(part: Index, extent: int) -> slice:
     if part is None:
         return _AXIS
     if isinstance(part, slice):
+        for end in (part.start, part.stop, part.step):
+            if end is not None:
+                as_int(end, "an end of a range")
+        if part.step == 0:
+            raise failed("Slice", "the step of a range is not 0.")
         return part
-    if not isinstance(part, int) or isinstance(part, bool):
+    if not isinstance(part, (int, np.integer)) or isinstance(part, bool):
         raise ArgumentTypeError(
             f"a tensor is indexed by ranges and integers, got {type(part).__name__}",
             hint="for a list of places take select(dim, indices), for a condition mask_where",

@@ -20,6 +20,7 @@ from refimpl.param.param import Param
 from refimpl.param.traversal import ModuleMapper
 from refimpl.tensor.device import Device
 from refimpl.tensor.dtype import DType
+from refimpl.tensor.scheme import QuantScheme, QuantStore, QuantValue, ScaleDtype
 from refimpl.tensor.tensor import BoolTensor, IntTensor, Tensor
 
 from .burn_nn_answers import CPU, answers, array, close, filled, tensor
@@ -95,6 +96,36 @@ def test_a_column_layout_is_stored_transposed_and_used_as_any_other() -> None:
     assert layer.weight.lazy_shape() == (4, 3)
     (entry,) = [entry for entry in layer.into_record().entries if entry[0] == "weight"]
     assert entry[2].shape == (3, 4)
+
+
+class Quantize(ModuleMapper):
+    def map_float(self, param: Param[Tensor]) -> Param[Tensor]:
+        scheme = QuantScheme(value=QuantValue.Q8S, store=QuantStore.NATIVE, per_tensor=ScaleDtype.F32)
+        return param.map(lambda tensor: tensor.quantize_dynamic(scheme))
+
+
+@pytest.mark.clause("QNT-35")
+@pytest.mark.parametrize(
+    ("make", "x"),
+    [
+        (lambda: Linear.init(4, 3, CPU), Tensor.from_data([[1.0, -2.0, 3.0, 0.5]], CPU)),
+        (lambda: Linear.init(4, 3, CPU), Tensor.from_data([1.0, -2.0, 3.0, 0.5], CPU)),
+        (lambda: Embedding.init(6, 4, CPU), IntTensor.from_data([[5, 0]], CPU)),
+        (lambda: LayerNorm.init(4, CPU), Tensor.from_data([[1.0, -2.0, 3.0, 0.5]], CPU)),
+    ],
+)
+def test_a_layer_with_quantised_parameters_computes_with_their_values(make: Any, x: Any) -> None:
+    layer = make().map(Quantize())
+    dense = layer.map(Dequantize())
+    got = layer.forward(x)
+
+    assert got.dtype is DType.F32
+    np.testing.assert_array_equal(got.to_numpy(), dense.forward(x).to_numpy())
+
+
+class Dequantize(ModuleMapper):
+    def map_float(self, param: Param[Tensor]) -> Param[Tensor]:
+        return param.map(lambda tensor: tensor.dequantize())
 
 
 def test_embedding_looks_rows_up_as_burn_does() -> None:

@@ -1,0 +1,98 @@
+"""Arguments of the wrong type: an error of ours, whatever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from refimpl.errors import RefimplError
+from refimpl.tensor.device import Device
+from refimpl.tensor.dtype import DType
+from refimpl.tensor.module_functions import embedding, layer_norm, linear
+from refimpl.tensor.random import Distribution
+from refimpl.tensor.tensor import BoolTensor, IntTensor, Tensor
+
+SIM: Any = Device("sim", 0)
+X: Any = Tensor.ones([2, 3], SIM)
+INTS: Any = IntTensor.ones([2], SIM)
+TRUTH: Any = BoolTensor.ones([2], SIM)
+ANY: Any = "no device, no dtype"
+ASKS: dict[str, Callable[[], Any]] = {
+    "from_data, device": lambda: Tensor.from_data([1.0], ANY),
+    "from_data, dtype": lambda: Tensor.from_data([1.0], SIM, ANY),
+    "from_record_data, device": lambda: Tensor.from_record_data(X.to_data(), ANY, DType.F32),
+    "from_record_data, data": lambda: Tensor.from_record_data(ANY, SIM, DType.F32),
+    "from_record_data, dtype": lambda: Tensor.from_record_data(X.to_data(), SIM, ANY),
+    "zeros, device": lambda: Tensor.zeros([1], ANY),
+    "zeros, dtype": lambda: Tensor.zeros([1], SIM, np.float32),  # type: ignore[arg-type]
+    "full, value": lambda: Tensor.full([1], ANY, SIM),
+    "full, integer beyond floats": lambda: Tensor.full([1], 10**400, SIM),
+    "random, device": lambda: Tensor.random([1], Distribution.DEFAULT, ANY),
+    "from_dlpack, device": lambda: Tensor.from_dlpack(np.ones(1), ANY),
+    "arange, device": lambda: IntTensor.arange(0, 3, ANY),
+    "arange, end": lambda: IntTensor.arange(0, ANY, SIM),
+    "to_device": lambda: X.to_device(ANY),
+    "cast": lambda: X.cast(ANY),
+    "cast of ints": lambda: INTS.cast(np.int8),
+    "reshape": lambda: X.reshape("ab"),
+    "reshape to floats": lambda: X.reshape([1.5, 4]),
+    "reshape to nothing": lambda: X.reshape(None),
+    "expand": lambda: X.expand([2.0, 3.0]),
+    "repeat_dim": lambda: X.repeat_dim(0, 1.5),
+    "narrow": lambda: X.narrow(0, "a", 1),
+    "narrow, length": lambda: X.narrow(0, 0, 1.0),
+    "chunk": lambda: X.chunk("a", 0),
+    "unsqueeze": lambda: X.unsqueeze("a"),
+    "permute": lambda: X.permute(1),
+    "stack": lambda: Tensor.stack([1, 2], 0),  # type: ignore[list-item]
+    "stack of none": lambda: Tensor.stack([], 0),
+    "cat of a tensor": lambda: Tensor.cat(X, 0),
+    "a step of 0": lambda: X[::0],
+    "a range of floats": lambda: X[1.0:2.0],
+    "mask": lambda: X.mask_fill(None, 0.0),
+    "mask, value": lambda: X.mask_fill(X > 0, "a"),
+    "mask, other": lambda: X.mask_where(X > 0, 1.0),
+    "softmax": lambda: X.softmax(1.0),
+    "power": lambda: X**None,
+    "equal": lambda: X == None,  # noqa: E711
+    "less": lambda: X < "a",
+    "matmul": lambda: X.matmul(1.0),
+    "matmul with an array": lambda: X @ np.ones((3, 2)),
+    "sum with an array": lambda: X + np.ones((2, 3)),
+    "complex": lambda: X + 1j,
+    "integer of 71 bits": lambda: INTS + 2**70,
+    "truth": lambda: TRUTH & True,
+    "linear, weight": lambda: linear(X, None),  # type: ignore[arg-type]
+    "linear, bias": lambda: linear(X, X.T, 1.0),  # type: ignore[arg-type]
+    "configure": lambda: SIM.configure("F32"),
+    "uniform": lambda: Distribution.uniform(ANY, 1.0),
+    "normal": lambda: Distribution.normal(None, 1.0),  # type: ignore[arg-type]
+    "too many elements": lambda: Tensor.zeros([2**62], SIM),
+    "too many axes": lambda: X.reshape([1] * 63 + [2, 3]),
+    "expanded too far": lambda: X.expand([2**62, 2, 3]),
+}
+
+
+@pytest.mark.parametrize("name", ASKS)
+def test_it_is_refused_with_an_error_of_ours(name: str) -> None:
+    with pytest.raises(RefimplError):
+        ASKS[name]()
+
+
+def test_a_tensor_is_walked_along_its_outermost_axis() -> None:
+    rows = list(Tensor.from_data([[1.0], [2.0]], SIM))
+
+    assert [row.shape for row in rows] == [(1, 1), (1, 1)]
+    assert [row.item() for row in rows] == [1.0, 2.0]
+    with pytest.raises(RefimplError):
+        list(Tensor.from_data(1.0, SIM))
+
+
+@pytest.mark.parametrize("function", [embedding, layer_norm])
+def test_functions_of_layers_take_tensors(function: Callable[..., Any]) -> None:
+    rest = (None, 1e-5) if function is layer_norm else ()
+    with pytest.raises(RefimplError):
+        function(X, 1.0, *rest)
