@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from ..errors import TensorError, UnsupportedDTypeError
@@ -129,6 +130,14 @@ class Tensor(Activations):
     def dequantize(self, dtype: DType | None = None) -> Tensor:  # noqa: ARG002
         """This tensor: only a quantised one has other values (QNT-21)."""
         return self
+
+    @classmethod
+    def cat(cls, tensors: Sequence[Self], dim: int) -> Self:
+        """As for every kind; quantised tensors are quantised anew by the scheme of the first (QNT-34)."""
+        if any(isinstance(tensor, Tensor) and tensor.dtype.is_quantized for tensor in tensors):
+            joined: Self = AnyTensor.classes[Kind.QUANTIZED]._concatenated(tensors, dim)  # type: ignore[attr-defined]
+            return joined
+        return super().cat(tensors, dim)
 
     # -- other dtypes
 

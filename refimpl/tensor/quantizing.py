@@ -34,6 +34,8 @@ def encode(values: NDArray[Any], scheme: QuantScheme, q_params: QParams) -> NDAr
     Clauses: QNT-17, QNT-18, QNT-24, QNT-25, QNT-28, QNT-29, QNT-30.
     """
     packing.check_axis(scheme, values.ndim)
+    if not values.flags.c_contiguous:
+        values = np.ascontiguousarray(values)
     given = np.asarray(q_params.scales.to_numpy()).reshape(-1)
     if not given.size:
         raise TensorError("quantized tensor must have at least one scale factor", clause="QNT-25")
@@ -144,6 +146,23 @@ def _look_up(codes: NDArray[Any], table: NDArray[Any] | None, out: NDArray[Any])
 def grid(scheme: QuantScheme, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of the scales: `[1]`, or one a block (QNT-9)."""
     return (1,) if scheme.per_block is None else BlockLayout.of(shape, scheme).grid
+
+
+def byte_length(scheme: QuantScheme, shape: tuple[int, ...]) -> int:
+    """How many bytes the serialised form takes: words, scales, and of two levels the scale of the whole.
+
+    >>> byte_length(QuantScheme(per_tensor=ScaleDtype.F32), (3, 5))  # two words a row, and a scale
+    28
+
+    Clauses: QNT-28, QNT-29.
+    """
+    packing.check_axis(scheme, len(shape))
+    codes, word = packing.word_codes(scheme)
+    extents = list(shape) or [1]
+    packed = -1 - (scheme.store.axis if scheme.store.is_packed else 0)
+    extents[packed] = -(-extents[packed] // codes) * word
+    whole = scheme.per_tensor.nbytes if scheme.has_two_levels and scheme.per_tensor is not None else 0
+    return math.prod(extents) + math.prod(grid(scheme, shape)) * scheme.scale_dtype.nbytes + whole
 
 
 def parts(
