@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final, Self
 
-from .core import as_dim
+from .arguments import as_dim
 from .dtype import DType
 from .float_arithmetic import FloatArithmetic
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from . import gradient
-from .core import AnyTensor, Number, as_dim, of_operands
+from .arguments import as_dim
+from .core import AnyTensor, Number
 from .creation import number
 from .device import Device
 from .dtype import DType, Kind
+from .operands import common_shape, expect, of_operands
 from .settings import locked_settings
-from .shaping import ShapedTensor, common_shape, expect
+from .shaping import ShapedTensor
 
 if TYPE_CHECKING:
     from .int_tensor import IntTensor

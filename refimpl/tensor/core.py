@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ArgumentTypeError, DeviceMismatchError, InvalidArgumentError, TensorError
-from . import gradient, observer
+from ..errors import ArgumentTypeError, InvalidArgumentError, TensorError
+from . import observer
+from .arguments import as_dim as as_dim
+from .arguments import as_ints as as_ints
+from .arguments import check_device as check_device
+from .arguments import check_dtype as check_dtype
+from .arguments import failed as failed
 from .data import TensorData
 from .device import Device
 from .dtype import DType, Kind
@@ -288,23 +293,6 @@ class AnyTensor:
         return self.device.space.quiet.run(function, *arrays, **named)
 
 
-def of_operands(operation: str, *operands: AnyTensor) -> tuple[Device, GradState]:
-    """Where the result of an operation on `operands` is, and its state.
-
-    Raises:
-        DeviceMismatchError: they are on different hardware, whatever their sizes.
-        GradientError: they have different checkpointing strategies.
-    """
-    device, state = operands[0].device, operands[0].grad_state
-    for other in operands[1:]:
-        if other.device is not device:
-            if other.device != device:
-                refuse_devices(operation, device, other.device)
-            device = gradient.merged(device, other.device)
-        state = gradient.of_operation(state, other.grad_state)
-    return device, gradient.of_operation(state, state)
-
-
 T = TypeVar("T", bound=AnyTensor)
 
 
@@ -318,108 +306,6 @@ def make(cls: type[T], array: Any, device: Device, dtype: DType, state: GradStat
     if observer.current is not None:
         observer.current.allocated(device, array)
     return made
-
-
-def refuse_devices(operation: str, lhs: Device, rhs: Device) -> NoReturn:
-    """Refuse an operation on tensors of two devices, with Burn's text.
-
-    Raises:
-        DeviceMismatchError: always.
-    """
-    raise DeviceMismatchError(
-        _failed(
-            operation,
-            "The provided tensors are not on the same device.",
-            f"Lhs tensor device {lhs}, Rhs tensor device {rhs}.",
-        ),
-        clause="DEV-8",
-        hint="move one with `to_device` first; a tensor is never moved for you",
-    )
-
-
-def _failed(operation: str, reason: str, details: str = "") -> str:
-    """Burn's text of a failed check of an operation."""
-    text = f"{reason} {details} " if details else f"{reason} "
-    return f"=== Tensor Operation Error ===\n  Operation: '{operation}'\n  Reason:\n    1. {text}\n"
-
-
-def failed(operation: str, reason: str, details: str = "", hint: str | None = None) -> TensorError:
-    """The error of an operation whose operands do not fit, with Burn's text."""
-    return TensorError(_failed(operation, reason, details), hint=hint)
-
-
-def as_int(value: object, what: str) -> int:
-    """`value` as an integer; NumPy's integers are integers too.
-
-    Raises:
-        ArgumentTypeError: it is none.
-    """
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return int(value)
-    raise ArgumentTypeError(f"{what} is an integer, got {value!r}")
-
-
-def as_ints(values: object, what: str) -> list[int]:
-    """`values` as integers, one of them or several.
-
-    Raises:
-        ArgumentTypeError: one is no integer.
-    """
-    if isinstance(values, Iterable):
-        return [as_int(value, what) for value in values]
-    return [as_int(values, what)]
-
-
-def check_device(device: object) -> None:
-    """Refuse what is no device.
-
-    Raises:
-        ArgumentTypeError: it is none.
-    """
-    if not isinstance(device, Device):
-        raise ArgumentTypeError(
-            f"a device is a Device, got {device!r}",
-            clause="DEV-1",
-            hint='Device("sim", 0), Device.parse("sim:0")',
-        )
-
-
-def check_dtype(dtype: object) -> DType:
-    """`dtype`, if it is one.
-
-    Raises:
-        ArgumentTypeError: it is none.
-    """
-    if isinstance(dtype, DType):
-        return dtype
-    raise ArgumentTypeError(
-        f"a dtype is a DType, got {dtype!r}", clause="BPK-7", hint='DType.F32, or DType.of("float32")'
-    )
-
-
-def as_shape(shape: Sequence[int] | int) -> tuple[int, ...]:
-    """`shape` as a tuple of extents.
-
-    Raises:
-        ArgumentTypeError: an extent is no integer.
-        InvalidArgumentError: one is negative.
-    """
-    dims = as_ints(shape, "an extent of a shape")
-    if any(d < 0 for d in dims):
-        raise InvalidArgumentError(f"the extents of a shape are at least 0, got {dims}")
-    return tuple(dims)
-
-
-def as_dim(dim: int, rank: int, operation: str) -> int:
-    """The axis `dim`, counted from the end when negative.
-
-    Raises:
-        TensorError: there is no such axis.
-    """
-    axis = as_int(dim, "an axis")
-    if not -rank <= axis < rank:
-        raise failed(operation, f"BoundsError: dimension {axis} out of bounds: 0..{rank}")
-    return axis % rank
 
 
 def _some(array: NDArray[Any]) -> str:

@@ -16,8 +16,9 @@ from ..errors import (
     UnsupportedDTypeError,
 )
 from . import gradient
+from .arguments import as_shape, check_device, check_dtype
 from .cast import convert
-from .core import AnyTensor, Number, as_shape, check_device, check_dtype
+from .core import AnyTensor, Number
 from .data import TensorData
 from .device import Device
 from .dtype import DType

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from .arguments import as_dim, failed
 from .cast import narrowed
-from .core import Number, as_dim, failed, make, of_operands
+from .core import Number, make
 from .creation import real
 from .dtype import DType
 from .erf import erf
 from .gradient import LEAF
 from .namespace import Space
 from .numeric import NumericTensor, as_bool
-from .shaping import expect, refuse_matmul
+from .operands import expect, of_operands, refuse_matmul
 
 if TYPE_CHECKING:
     from .bool_tensor import BoolTensor

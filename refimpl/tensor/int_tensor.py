@@ -10,14 +10,15 @@ import numpy as np
 
 from ..errors import TensorError, UnsupportedDTypeError
 from . import gradient
-from .core import AnyTensor, Number, as_dim, check_dtype, failed, of_operands
+from .arguments import as_dim, check_dtype, failed
+from .core import AnyTensor, Number
 from .creation import integer
 from .device import Device
 from .dtype import DType, Kind
 from .namespace import space_of
 from .numeric import NumericTensor
+from .operands import common_shape, of_operands, refuse_matmul, same_dtype
 from .settings import locked_settings
-from .shaping import common_shape, refuse_matmul, same_dtype
 
 if TYPE_CHECKING:
     from .tensor import Tensor

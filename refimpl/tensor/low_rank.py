@@ -7,9 +7,10 @@ from typing import Final
 import numpy as np
 
 from . import gradient, quantizing
-from .core import AnyTensor, of_operands
+from .core import AnyTensor
 from .dtype import Kind
 from .float_tensor import Tensor
+from .operands import of_operands
 from .quantized import QuantizedTensor
 
 #: Values of one tile of rows: the product of a tile stays in the cache.

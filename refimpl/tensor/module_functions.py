@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .core import failed, make, of_operands
+from .arguments import failed
+from .core import make
 from .float_tensor import Tensor
 from .gradient import LEAF
 from .int_tensor import IntTensor
-from .shaping import expect, same_dtype
+from .operands import expect, of_operands, same_dtype
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

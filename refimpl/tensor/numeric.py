@@ -10,13 +10,15 @@ from numpy import ndarray
 
 from ..errors import ArgumentTypeError, TensorError
 from . import gradient
+from .arguments import as_dim
 from .cast import saturated
-from .core import AnyTensor, Number, as_dim, make, of_operands
+from .core import AnyTensor, Number, make
 from .creation import number
 from .dtype import DType, Kind
 from .gradient import LEAF, NON_LEAF
+from .operands import common_shape, of_operands, same_dtype
 from .settings import locked_settings
-from .shaping import ShapedTensor, common_shape, same_dtype
+from .shaping import ShapedTensor
 
 if TYPE_CHECKING:
     from .bool_tensor import BoolTensor

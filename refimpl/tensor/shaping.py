@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ..errors import ArgumentTypeError, TensorError
-from .core import AnyTensor, Number, as_dim, as_int, as_ints, failed, of_operands
+from .arguments import as_dim, as_int, as_ints, failed
+from .core import AnyTensor, Number
 from .creation import CreatedTensor
 from .dtype import Kind
+from .operands import common_shape, debug_shape, expect, of_operands, same_dtype
 
 if TYPE_CHECKING:
     from .bool_tensor import BoolTensor
@@ -285,60 +287,6 @@ def _axes(operation: str, axes: Sequence[int], rank: int) -> tuple[int, ...]:
     return found
 
 
-def same_dtype(operation: str, *tensors: AnyTensor) -> None:
-    """Refuse tensors of different dtypes, with Burn's text: nothing is promoted.
-
-    Raises:
-        TensorError: they differ.
-    """
-    first = tensors[0]
-    for other in tensors[1:]:
-        if other.dtype is not first.dtype and other.dtype != first.dtype:
-            raise failed(
-                operation,
-                "The provided tensors do not have the same dtype.",
-                f"Lhs tensor dtype {first.dtype}, Rhs tensor dtype {other.dtype}.",
-                hint=f"cast one of them: tensor.cast(DType.parse({first.dtype.name!r}))",
-            )
-
-
-def expect(operation: str, cls: type[AnyTensor], tensor: object) -> None:
-    """Refuse an operand that is no `cls`.
-
-    Raises:
-        ArgumentTypeError: it is none.
-    """
-    if not isinstance(tensor, cls):
-        raise ArgumentTypeError(
-            f"{operation} takes a {cls.__name__}, got {type(tensor).__name__}",
-            hint=f"{cls.__name__}.from_data(values, device)",
-        )
-
-
-def common_shape(operation: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The common shape; extents of 1 and missing leading axes are repeated."""
-    rank = max(len(shape) for shape in shapes)
-    padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
-    result = list(padded[0])
-    for other in padded[1:]:
-        for axis, (have, want) in enumerate(zip(result, other, strict=True)):
-            if have != want and 1 not in (have, want):
-                raise failed(
-                    operation,
-                    "The provided tensors have incompatible shapes.",
-                    f"Incompatible size at dimension '{axis}' => '{have} != {want}', which can't be "
-                    f"broadcasted. Lhs tensor shape {debug_shape(shapes[0])}, "
-                    f"Rhs tensor shape {debug_shape(shapes[1])}.",
-                )
-            result[axis] = want if have == 1 else have
-    return tuple(result)
-
-
-def debug_shape(shape: tuple[int, ...]) -> str:
-    """A shape as Rust's `Debug` writes it."""
-    return f"Shape {{ dims: {list(shape)} }}"
-
-
 def _range(part: Index, extent: int) -> slice:
     if part is None:
         return _AXIS
@@ -358,24 +306,3 @@ def _range(part: Index, extent: int) -> slice:
         raise failed("Slice", f"index {part} is out of bounds for an axis of {extent} elements.")
     at = part % extent
     return slice(at, at + 1)
-
-
-def refuse_matmul(lhs: AnyTensor, rhs: AnyTensor) -> NoReturn:
-    """Say why two tensors are no matrices that can be multiplied.
-
-    Raises:
-        TensorError: always.
-    """
-    rank = min(lhs.rank, rhs.rank)
-    if rank < 2:
-        raise failed(
-            "Matmul", f"Matmul requires tensors with at least 2 dimensions, but got {rank} dimension(s)."
-        )
-    if lhs.shape[-1] != rhs.shape[-2]:
-        raise failed(
-            "Matmul",
-            f"The inner dimension of matmul should be the same, but got {lhs.shape[-1]} and {rhs.shape[-2]}.",
-            f"Lhs shape {debug_shape(lhs.shape)}, rhs shape {debug_shape(rhs.shape)}.",
-        )
-    common_shape("Matmul", lhs.shape[:-2], rhs.shape[:-2])
-    raise failed("Matmul", f"The shapes {list(lhs.shape)} and {list(rhs.shape)} do not fit.")

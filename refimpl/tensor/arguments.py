@@ -1,0 +1,96 @@
+"""What the arguments of a call on tensors must be, whatever the tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ..errors import ArgumentTypeError, InvalidArgumentError, TensorError
+from .device import Device
+from .dtype import DType
+
+
+def failed(operation: str, reason: str, details: str = "", hint: str | None = None) -> TensorError:
+    """The error of an operation whose operands do not fit, with Burn's text."""
+    return TensorError(failure(operation, reason, details), hint=hint)
+
+
+def failure(operation: str, reason: str, details: str = "") -> str:
+    """Burn's text of a failed check of an operation."""
+    text = f"{reason} {details} " if details else f"{reason} "
+    return f"=== Tensor Operation Error ===\n  Operation: '{operation}'\n  Reason:\n    1. {text}\n"
+
+
+def as_int(value: object, what: str) -> int:
+    """`value` as an integer; NumPy's integers are integers too.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return int(value)
+    raise ArgumentTypeError(f"{what} is an integer, got {value!r}")
+
+
+def as_ints(values: object, what: str) -> list[int]:
+    """`values` as integers, one of them or several.
+
+    Raises:
+        ArgumentTypeError: one is no integer.
+    """
+    if isinstance(values, Iterable):
+        return [as_int(value, what) for value in values]
+    return [as_int(values, what)]
+
+
+def check_device(device: object) -> None:
+    """Refuse what is no device.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if not isinstance(device, Device):
+        raise ArgumentTypeError(
+            f"a device is a Device, got {device!r}",
+            clause="DEV-1",
+            hint='Device("sim", 0), Device.parse("sim:0")',
+        )
+
+
+def check_dtype(dtype: object) -> DType:
+    """`dtype`, if it is one.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if isinstance(dtype, DType):
+        return dtype
+    raise ArgumentTypeError(
+        f"a dtype is a DType, got {dtype!r}", clause="BPK-7", hint='DType.F32, or DType.of("float32")'
+    )
+
+
+def as_shape(shape: Sequence[int] | int) -> tuple[int, ...]:
+    """`shape` as a tuple of extents.
+
+    Raises:
+        ArgumentTypeError: an extent is no integer.
+        InvalidArgumentError: one is negative.
+    """
+    dims = as_ints(shape, "an extent of a shape")
+    if any(d < 0 for d in dims):
+        raise InvalidArgumentError(f"the extents of a shape are at least 0, got {dims}")
+    return tuple(dims)
+
+
+def as_dim(dim: int, rank: int, operation: str) -> int:
+    """The axis `dim`, counted from the end when negative.
+
+    Raises:
+        TensorError: there is no such axis.
+    """
+    axis = as_int(dim, "an axis")
+    if not -rank <= axis < rank:
+        raise failed(operation, f"BoundsError: dimension {axis} out of bounds: 0..{rank}")
+    return axis % rank
