@@ -11,11 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import ArgumentTypeError, InvalidArgumentError, TensorError
 from . import observer
-from .arguments import as_dim as as_dim
-from .arguments import as_ints as as_ints
-from .arguments import check_device as check_device
-from .arguments import check_dtype as check_dtype
-from .arguments import failed as failed
+from .arguments import check_device
 from .data import TensorData
 from .device import Device
 from .dtype import DType, Kind

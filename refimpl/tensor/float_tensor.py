@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from ..errors import TensorError, UnsupportedDTypeError
 from . import gradient
 from .activations import Activations
-from .core import AnyTensor, check_device, check_dtype
+from .arguments import check_device, check_dtype
+from .core import AnyTensor
 from .data import TensorData
 from .device import Device
 from .dtype import DType, Kind
@@ -134,7 +135,7 @@ class Tensor(Activations):
     @classmethod
     def cat(cls, tensors: Sequence[Self], dim: int) -> Self:
         """As for every kind; quantised tensors are quantised anew by the scheme of the first (QNT-34)."""
-        if any(isinstance(tensor, Tensor) and tensor.dtype.is_quantized for tensor in tensors):
+        if any(isinstance(tensor, Tensor) and tensor.dtype.is_quantized for tensor in tensors or ()):
             joined: Self = AnyTensor.classes[Kind.QUANTIZED]._concatenated(tensors, dim)  # type: ignore[attr-defined]
             return joined
         return super().cat(tensors, dim)

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from ..errors import TensorError
 from ..rust_text import debug_shape
 from . import gradient, packing, quantizing
+from .arguments import as_dim, as_ints, failed
 from .blocks import aligned
 from .calibration import Calibration, QParams, compute_q_params, compute_range
-from .core import AnyTensor, Number, as_dim, as_ints, failed
+from .core import AnyTensor, Number
 from .data import TensorData
 from .device import Device
 from .dtype import DType, Kind

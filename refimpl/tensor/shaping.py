@@ -230,10 +230,10 @@ class ShapedTensor(CreatedTensor):
         """
         if not tensors:
             raise failed("Cat", "Can't concatenate an empty list of tensors.")
-        first = tensors[0]
-        at = as_dim(dim, first.rank, "Cat")
         for tensor in tensors:
             expect("Cat", cls, tensor)
+        first = tensors[0]
+        at = as_dim(dim, first.rank, "Cat")
         device, state = of_operands("Cat", *tensors)
         same_dtype("Cat", *tensors)
         shapes = ", ".join(debug_shape(t.shape) for t in tensors)

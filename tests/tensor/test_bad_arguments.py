@@ -50,6 +50,8 @@ ASKS: dict[str, Callable[[], Any]] = {
     "stack": lambda: Tensor.stack([1, 2], 0),  # type: ignore[list-item]
     "stack of none": lambda: Tensor.stack([], 0),
     "cat of a tensor": lambda: Tensor.cat(X, 0),
+    "cat of numbers": lambda: Tensor.cat([1, 2], 0),  # type: ignore[list-item]
+    "cat of nothing": lambda: Tensor.cat(None, 0),  # type: ignore[arg-type]
     "a step of 0": lambda: X[::0],
     "a range of floats": lambda: X[1.0:2.0],
     "mask": lambda: X.mask_fill(None, 0.0),
