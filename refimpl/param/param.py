@@ -288,9 +288,7 @@ class Param(ReplacedParam[T], ModuleNode, Generic[T]):
         value: Any = self.base()
         attached = self._reparameterization
         if isinstance(value, Flag):
-            return cast(
-                Self, self._make(self._id, LazyCell.initialized(Flag(False)), NO_MAPPER, self._is_active)
-            )
+            return self._make(self._id, LazyCell.initialized(Flag(False)), NO_MAPPER, self._is_active)
         plain = value.inner()
         memory = self._is_active if self._cell.kind is Tensor else False
         if plain is value and attached is None and memory is self._is_active:
