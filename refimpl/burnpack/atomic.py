@@ -218,12 +218,19 @@ def already_exists(path: str) -> BurnpackError:
 
 
 def write_all(fd: int, data: bytes | bytearray | memoryview) -> None:
-    """All of `data`, in as many calls as the system takes."""
+    """All of `data`, in as many calls as the system takes.
+
+    Raises:
+        OSError: the system refuses, or takes nothing, which would go on for ever.
+    """
     written = os.write(fd, data)
     if written < len(data):
         rest = memoryview(data)[written:]
         while rest:
-            rest = rest[os.write(fd, rest) :]
+            written = os.write(fd, rest)
+            if not written:
+                raise OSError("failed to write whole buffer")
+            rest = rest[written:]
 
 
 def _mode_of(destination: str) -> int | None:

@@ -107,7 +107,7 @@ def _encode_tensors(tensors: Mapping[str, Descriptor]) -> Iterable[bytes]:
             )  # fmt: skip
         raw = name.encode()
         parts += (head(TEXT, len(raw)), raw, form)
-        if start >= 1 << 16 and end < 1 << 32:
+        if 1 << 16 <= start <= end < 1 << 32:
             parts.append(_PAIR.pack(0x1A, start, 0x1A, end))
         else:
             parts += (head(UINT, start), head(UINT, end))
@@ -139,19 +139,11 @@ def decode_metadata(data: bytes) -> Metadata:
     Burn: burn_pack::reader::parse_metadata
     Clauses: BPK-19, BPK-20.
     """
-    decoder = _Decoder(data)
-    found = decoder.decode()
-    count = len(found.tensors) + decoder.surplus
-    if count > MAX_TENSOR_COUNT:
-        raise validation(
-            f"File contains {count} tensors, exceeding maximum of {MAX_TENSOR_COUNT} (potential DoS attack)",
-            clause="BPK-20",
-        )
-    return found
+    return Decoder(data).decode()
 
 
-class _Decoder:
-    """Decodes one metadata item, counting what it unfolds to."""
+class Decoder:
+    """Decodes one metadata item, counting what it unfolds to; `stream` is where it stands."""
 
     __slots__ = ("dimensions", "entries", "found", "stream", "surplus", "wide")
 
@@ -162,6 +154,7 @@ class _Decoder:
         self.surplus = 0  # tensors past the limit, which are read and not kept
 
     def decode(self) -> Metadata:
+        """All of it."""
         stream, found = self.stream, self.found
         seen: set[str] = set()
         for _ in stream.fields():
@@ -169,22 +162,38 @@ class _Decoder:
                 case "tensors":
                     self.tensors()
                 case "metadata":
-                    for _ in stream.fields():
-                        name = self.kept()
-                        found.metadata[name] = self.kept()
-                        self.count_entry()
+                    self.texts()
                 case "scalars":
-                    for _ in stream.fields():
-                        name = self.kept()
-                        found.scalars[name] = _scalar(stream)
-                        self.count_entry()
+                    self.scalars()
                 case _:
                     stream.skip()
         if "tensors" not in seen:
             raise missing("tensors")
+        count = len(found.tensors) + self.surplus
+        if count > MAX_TENSOR_COUNT:
+            raise validation(
+                f"File contains {count} tensors, exceeding maximum of {MAX_TENSOR_COUNT} "
+                "(potential DoS attack)",
+                clause="BPK-20",
+            )
         return found
 
+    def texts(self) -> None:
+        """The user's texts by name."""
+        for _ in self.stream.fields():
+            name = self.kept()
+            self.found.metadata[name] = self.kept()
+            self.count_entry()
+
+    def scalars(self) -> None:
+        """The scalars by name."""
+        for _ in self.stream.fields():
+            name = self.kept()
+            self.found.scalars[name] = decode_scalar(self.stream)
+            self.count_entry()
+
     def tensors(self) -> None:
+        """The tensors by name: in the form they are written, or any other."""
         stream, tensors = self.stream, self.found.tensors
         data, size, written = stream.data, len(stream.data), _WRITTEN.match
         forms: dict[bytes, tuple[DType, tuple[int, ...], int]] = {}
@@ -263,6 +272,7 @@ class _Decoder:
         return Descriptor(dtype, shape, offsets[0], offsets[1], param_id)
 
     def dims(self) -> Iterable[int]:
+        """The extents of a shape."""
         for extent in self.stream.uints():
             self.dimensions += 1
             if self.dimensions > MAX_DIMENSIONS:
@@ -279,12 +289,14 @@ class _Decoder:
         return value
 
     def count_entry(self) -> None:
+        """One more text or scalar."""
         self.entries += 1
         if self.entries > MAX_USER_ENTRIES:
             raise _too_much(f"more than {MAX_USER_ENTRIES} texts and scalars")
 
 
-def _scalar(stream: Stream) -> Scalar:
+def decode_scalar(stream: Stream) -> Scalar:
+    """The scalar that comes next (BPK-8)."""
     found: Scalar
     match stream.variant(("Int", "UInt", "Float", "Bool")):
         case "Int":

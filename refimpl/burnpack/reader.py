@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType, TracebackType
 from typing import Final, Self
 
-from ..errors import TensorNotFoundError
+from ..errors import BurnpackError, TensorNotFoundError
 from ..tensor.data import TensorData
 from ..tensor.dtype import DType
 from .header import HEADER_SIZE, data_section_start, decode_header
@@ -198,18 +198,19 @@ def _read_metadata(source: Source) -> tuple[int, Metadata]:
     if isinstance(source, FileSource):
         head = source.head(HEADER_SIZE)
         if len(head) < HEADER_SIZE:
-            raise _cut_short(source)
+            raise cut_short(source)
     else:
         head = bytes(source.read(0, HEADER_SIZE))
     size = decode_header(head)
     if source.size < HEADER_SIZE + size:
         if isinstance(source, MemorySource):
             raise invalid_header()
-        raise _cut_short(source)
+        raise cut_short(source)
     return size, decode_metadata(bytes(source.read(HEADER_SIZE, size)))
 
 
-def _cut_short(source: Source) -> Exception:
+def cut_short(source: Source) -> BurnpackError:
+    """A file that ends before its metadata does (BPK-18)."""
     return io(
         "failed to fill whole buffer",
         clause="BPK-18",
@@ -227,18 +228,31 @@ def _check_ranges(found: Metadata, start: int, source: Source) -> None:
     """
     if found.plain and start + found.end <= source.size:
         return
+    for fault in range_faults(found, start, source):
+        raise fault
+
+
+def range_faults(found: Metadata, start: int, source: Source) -> Iterator[BurnpackError]:
+    """Every reason to refuse a range, in the order of the checks: the first is the one that is told.
+
+    Clauses: BPK-12, BPK-20.
+    """
     last: int | None = None
     for name in sorted(found.tensors):
         tensor = found.tensors[name]
         first, end = start + tensor.start, start + tensor.end
         if first > _U64 or end > _U64:
-            raise _corrupted(name, "overflow", source)
+            yield _corrupted(name, "overflow", source)
+            continue
         if end < first:
-            raise _corrupted(name, f"end {end} < start {first}", source)
-        check_length(name, tensor.dtype, tensor.shape, end - first, path=source.path)
+            yield _corrupted(name, f"end {end} < start {first}", source)
+            continue
+        fault = length_fault(name, tensor.dtype, tensor.shape, end - first, path=source.path)
+        if fault is not None:
+            yield fault
         last = end if last is None else max(last, end)
     if last is not None and source.size < last:
-        raise validation(
+        yield validation(
             f"File truncated: expected at least {last} bytes, got {source.size} bytes",
             clause="BPK-20",
             path=source.path,
@@ -246,7 +260,7 @@ def _check_ranges(found: Metadata, start: int, source: Source) -> None:
         )
 
 
-def _corrupted(name: str, what: str, source: Source) -> Exception:
+def _corrupted(name: str, what: str, source: Source) -> BurnpackError:
     return validation(
         f"Tensor '{shown(name)}' has corrupted offset data: {what}",
         clause="BPK-20",
@@ -263,11 +277,20 @@ def check_length(
     Burn: burn_pack::base::validate_tensor_byte_len
     Clauses: BPK-12.
     """
+    fault = length_fault(name, dtype, shape, length, path=path)
+    if fault is not None:
+        raise fault
+
+
+def length_fault(
+    name: str, dtype: DType, shape: tuple[int, ...], length: int, *, path: str | None = None
+) -> BurnpackError | None:
+    """Why `check_length` refuses, or None (BPK-12)."""
     if dtype.is_quantized:
-        return
+        return None
     needed = byte_length(dtype, shape)
     if needed == length:
-        return
+        return None
     if needed is None:
         what = (
             f"tensor '{shown(name)}' byte length calculation overflows u64 for shape {list(shape)} "
@@ -278,4 +301,4 @@ def check_length(
             f"tensor '{shown(name)}' declares {length} bytes but its shape {list(shape)} and dtype {dtype} "
             f"need {needed}"
         )
-    raise validation(what, clause="BPK-12", tensor=name, path=path)
+    return validation(what, clause="BPK-12", tensor=name, path=path)

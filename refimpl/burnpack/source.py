@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import threading
@@ -184,11 +185,12 @@ class FileSource:
             return os.read(fd, length)
 
     def close(self) -> None:
-        """Close the descriptor, once."""
+        """Close the descriptor, once; what was read is whole, whatever the system says of closing."""
         fd, self._fd = self._fd, -1
         self._block = (0, b"")
         if fd >= 0:
-            os.close(fd)
+            with contextlib.suppress(OSError):
+                os.close(fd)
 
     def _failed(self, error: OSError, tensor: str | None) -> Exception:
         return io(cause(error), clause="BPK-27", path=self.path, tensor=tensor, errno=error.errno)

@@ -267,7 +267,7 @@ def _drawn(name: str, data: TensorData) -> Buffer:
         ) from error
     except Exception as error:
         raise BurnpackError(
-            f"I/O error: tensor '{shown(name)}': {type(error).__name__}: {error}",
+            f"I/O error: tensor '{shown(name)}': {type(error).__name__}: {shown(str(error))}",
             kind="IoError",
             clause="BPK-17",
             tensor=name,

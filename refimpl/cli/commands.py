@@ -10,6 +10,7 @@ COMMANDS = {
     "conform": ("conform", "Run the cases against a subject and print the clause table."),
     "inspect": ("inspect", "Show what is in a burnpack file."),
     "spec": ("spec", "Show, list or search the clauses of the specification."),
+    "verify": ("verify", "Say everything that is wrong with a burnpack file, and what Burn does with it."),
 }
 
 SUMMARY = "An executable specification of Burn's module system, layer parallelism and burnpack records."

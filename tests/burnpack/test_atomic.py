@@ -18,7 +18,7 @@ from refimpl.burnpack.api import burnpack_bytes, open_burnpack, write_burnpack
 from refimpl.errors import BurnpackError
 from refimpl.tensor.data import TensorData
 from refimpl.tensor.dtype import DType
-from tests.burnpack.faults import Faults, descriptors, fails, folder
+from tests.faults.system import Faults, descriptors, fails, folder
 
 
 def entry(name: str, data: bytes) -> tuple[str, TensorData, int]:

@@ -12,7 +12,7 @@ from refimpl.burnpack.api import burnpack_bytes, burnpack_into, write_burnpack
 from refimpl.errors import BurnpackError
 from refimpl.tensor.data import TensorData
 from refimpl.tensor.dtype import DType
-from tests.burnpack.faults import Faults, descriptors, fails
+from tests.faults.system import Faults, descriptors, fails
 
 ENTRIES = [("w", TensorData(DType.F32, [1], bytes(4)), None)]
 

@@ -19,7 +19,7 @@ from refimpl.errors import ArgumentTypeError, BurnpackError, ResourceError, Tens
 from refimpl.tensor.data import TensorData
 from refimpl.tensor.dtype import DType
 from tests.burnpack.containers import descriptor, pack
-from tests.burnpack.faults import descriptors
+from tests.faults.system import descriptors
 
 
 def entry(name: str, data: bytes) -> tuple[str, TensorData, int]:

@@ -30,7 +30,7 @@ from refimpl.tensor.device import Device
 from refimpl.tensor.dtype import DType
 from refimpl.tensor.tensor import Tensor
 from tests.burnpack.containers import descriptor, pack
-from tests.burnpack.faults import Faults, descriptors, fails, folder
+from tests.faults.system import Faults, descriptors, fails, folder
 from tests.golden.recorded import CPU, float_param
 
 from .situations import F32, OnlyBias, Tiny, bools, ints, tiny, wide

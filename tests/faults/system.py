@@ -1,4 +1,4 @@
-"""Calls of the system that fail when they are told to, and what a folder holds."""
+"""Calls of the system that fail or do less when they are told to, and what a folder holds."""
 
 from __future__ import annotations
 
@@ -11,15 +11,29 @@ import pytest
 
 #: Every call that saving makes.
 CALLS = ("open", "fchmod", "write", "fsync", "close", "replace", "link", "unlink", "lstat")
+#: Every call that reading makes.
+READS = ("open", "fstat", "stat", "pread", "preadv", "close")
 
 
 class Faults:
-    """Counts calls of the system, and lets the `at`-th of them fail or do less than it was asked for."""
+    """Counts calls of the system, and lets the `at`-th of them fail or do less than it was asked for.
+
+    Args:
+        lasting: Every call from that one on.
+    """
 
     def __init__(
-        self, patch: pytest.MonkeyPatch, at: int, effect: Callable[..., Any], calls: tuple[str, ...] = CALLS
+        self,
+        patch: pytest.MonkeyPatch,
+        at: int,
+        effect: Callable[..., Any],
+        calls: tuple[str, ...] = CALLS,
+        *,
+        lasting: bool = False,
     ) -> None:
         self.seen: list[str] = []
+        self.hit: list[str] = []
+        self._lasting = lasting
         for name in calls:
             patch.setattr(os, name, self._watched(name, getattr(os, name), at, effect))
 
@@ -28,7 +42,9 @@ class Faults:
     ) -> Callable[..., Any]:
         def call(*args: Any, **more: Any) -> Any:
             self.seen.append(name)
-            if len(self.seen) - 1 == at:
+            now = len(self.seen) - 1
+            if now == at or (self._lasting and now > at >= 0):
+                self.hit.append(name)
                 return effect(name, real, *args, **more)
             return real(*args, **more)
 
