@@ -7,6 +7,7 @@ from typing import Any
 from ...module.trait import list_param_ids
 from ...tensor.core import AnyTensor
 from .args import Args, flag, items, text
+from .custom import settings
 from .faults import StepError
 from .groups import group
 from .looks import ChangeEach, Identity
@@ -40,6 +41,8 @@ def run(state: State, op: str, args: Args) -> Any:
             state.store(args, state.take(on).map(change))
         case "map_identity":
             state.store(args, state.take(on).map(Identity()))
+        case "settings":
+            return _settings(args)
         case "tensor":
             value = getattr(state.module(on), "value", None)
             if not isinstance(value, AnyTensor):
@@ -83,3 +86,23 @@ def run(state: State, op: str, args: Args) -> Any:
         case _:
             raise StepError(f"`module.{op}` is no step, or lacks a group")
     return {}
+
+
+def _settings(args: Args) -> Any:
+    """`settings`, went up `level_up` levels, as they are or under `outer` ones."""
+    made = settings(args.get("settings", {}))
+    for _ in range(args.get("level_up", 0)):
+        made = made.level_up()
+    if args.get("outer") is not None:
+        outer = settings(args["outer"])
+        for _ in range(args.get("outer_level_up", 0)):
+            outer = outer.level_up()
+        made = made.inherit(outer)
+    return {
+        "debug": repr(made),
+        "show_param_id": made.show_param_id is True,
+        "show_all_attributes": made.show_all_attributes is True,
+        "show_num_parameters": made.show_num_parameters is not False,
+        "new_line_after_attribute": made.is_multiline,
+        "indentation_size": made.indent,
+    }

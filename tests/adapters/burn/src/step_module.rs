@@ -3,13 +3,14 @@
 use crate::args::{self, Args};
 use crate::case::{Case, Handle};
 use crate::caught::{Fault, Outcome, protocol};
+use crate::custom::settings;
 use crate::groups::group;
 use crate::modules::Touch;
 use crate::params::AnyParam;
 use crate::shared::{device_name, id_label};
 use crate::step_record::record_error;
 use crate::zoo_build::build;
-use burn::module::ParamGroup;
+use burn::module::{DisplaySettings, ParamGroup};
 use burn::tensor::Device;
 use serde_json::{Value, json};
 
@@ -30,6 +31,18 @@ impl Touch for MapAll<'_> {
             Err(fault) => panic!("protocol: {fault:?}"),
         }
     }
+}
+
+/// `settings`, went up `level_up` levels, as they are or under `outer` ones.
+fn display_settings(args: Args) -> Value {
+    let deep = |made: DisplaySettings, times: &Value| (0..times.as_u64().unwrap_or(0)).fold(made, |made, _| made.level_up());
+    let mut made = deep(settings(&args["settings"]), &args["level_up"]);
+    if !args["outer"].is_null() {
+        made = made.inherit(deep(settings(&args["outer"]), &args["outer_level_up"]));
+    }
+    json!({"debug": format!("{made:?}"), "show_param_id": made.show_param_id(), "show_all_attributes": made.show_all_attributes(),
+        "show_num_parameters": made.show_num_parameters(), "new_line_after_attribute": made.new_line_after_attribute(),
+        "indentation_size": made.indentation_size()})
 }
 
 pub fn names(devices: &[Device]) -> Value {
@@ -69,6 +82,7 @@ pub fn run(case: &mut Case, op: &str, args: Args) -> Outcome {
             let made = case.take_module(&on)?.identity();
             case.store(args, Handle::Module(made))?;
         }
+        "settings" => return Ok(display_settings(args)),
         "tensor" => {
             let Some(tensor) = case.module(&on)?.bare() else { return protocol(format!("`{on}` is no bare tensor")) };
             let result = tensor.json();
