@@ -357,6 +357,13 @@ impl Node {
             Node::Array4(a) => a.get(at()?),
             Node::Tuple2(t) => [&t.0, &t.1].get(at()?).copied(),
             Node::Tuple3(t) => [&t.0, &t.1, &t.2].get(at()?).copied(),
+            Node::Tuple4(t) => [&t.0, &t.1, &t.2, &t.3].get(at()?).copied(),
+            Node::Tuple5(t) => [&t.0, &t.1, &t.2, &t.3, &t.4].get(at()?).copied(),
+            Node::Tuple6(t) => [&t.0, &t.1, &t.2, &t.3, &t.4, &t.5].get(at()?).copied(),
+            Node::Tuple7(t) => [&t.0, &t.1, &t.2, &t.3, &t.4, &t.5, &t.6].get(at()?).copied(),
+            Node::Tuple8(t) => [&t.0, &t.1, &t.2, &t.3, &t.4, &t.5, &t.6, &t.7].get(at()?).copied(),
+            Node::Tuple9(t) => [&t.0, &t.1, &t.2, &t.3, &t.4, &t.5, &t.6, &t.7, &t.8].get(at()?).copied(),
+            Node::Tuple10(t) => [&t.0, &t.1, &t.2, &t.3, &t.4, &t.5, &t.6, &t.7, &t.8, &t.9].get(at()?).copied(),
             Node::Maybe(m) => m.as_ref().as_ref()?.child(name),
             _ => None,
         }
@@ -367,11 +374,10 @@ impl Fixture for Node {
         Some(ModuleDisplay::format(self, settings))
     }
     fn running(&self, path: &str) -> Option<RunningState<Tensor<1>>> {
-        let found = path.split('.').filter(|p| !p.is_empty()).try_fold(self, |node, name| node.child(name))?;
-        let found = match found {
-            Node::Maybe(m) => m.as_ref().as_ref()?,
-            other => other,
-        };
+        let mut found = path.split('.').filter(|p| !p.is_empty()).try_fold(self, |node, name| node.child(name))?;
+        while let Node::Maybe(inner) = found {
+            found = inner.as_ref().as_ref()?;
+        }
         match found {
             Node::Running(r) => Some(r.clone()),
             _ => None,
