@@ -138,6 +138,8 @@ def build_burn() -> Path:
         cargo,
         "build",
         "--release",
+        "--bin",
+        "burn-adapter",
         "--manifest-path",
         str(manifest),
         "--message-format",
