@@ -9,6 +9,7 @@ from __future__ import annotations
 COMMANDS = {
     "conform": ("conform", "Run the cases against a subject and print the clause table."),
     "inspect": ("inspect", "Show what is in a burnpack file."),
+    "report": ("report", "Make JUnit XML, Markdown, JSON or an HTML page from event logs."),
     "spec": ("spec", "Show, list or search the clauses of the specification."),
     "verify": ("verify", "Say everything that is wrong with a burnpack file, and what Burn does with it."),
 }

@@ -1,0 +1,1 @@
+"""What event logs become: JUnit XML, Markdown, JSON and one HTML page, each made from the events alone."""
