@@ -11,10 +11,11 @@ import pytest
 
 import refimpl as rf
 from refimpl.tensor.random import Normal
+from tests.burnpack.containers import contents, golden
 from tests.parallel.distributed_stack import RECORDED, device, dump, model, ours, taken_events
 from tests.parallel.test_model import PLACEMENTS, TAGGED
 
-from .recorded import load
+from .recorded import BurnsNormals, float_param, load
 from .test_traversal import CPU, tiny
 
 TWO = [op for op in RECORDED["two_executing"]["ops"] if "lora" in op["op"]]
@@ -79,6 +80,41 @@ def test_the_text_of_an_adapted_module_shows_its_bases_and_counts_the_factors() 
     text = load("records.json.gz")["misc"]["display"]["lora"]
 
     assert str(tiny(10, CPU).apply_lora(rf.Lora(2, 4.0))) == text
+
+
+class Linear(rf.Module):
+    weight: rf.Param[rf.Tensor]
+    bias: rf.Param[rf.Tensor]
+
+
+class FixedIds(rf.ModuleMapper):
+    """Gives random ids the numbers 101, 102, ... in the order of traversal, as the recording program did."""
+
+    def __init__(self) -> None:
+        self.last = 100
+
+    def map_float(self, param: rf.Param[rf.Tensor]) -> rf.Param[rf.Tensor]:
+        if int(param.id) < 2**32:
+            return param
+        self.last += 1
+        return param.with_id(rf.ParamId.from_int(self.last))
+
+
+@pytest.mark.clause("LRA-3", "LRA-6", "REP-17")
+def test_an_adapted_module_is_saved_as_the_file_that_burn_wrote(monkeypatch: pytest.MonkeyPatch) -> None:
+    normals = BurnsNormals()
+    normals.seed(5)
+    monkeypatch.setattr(rf.Tensor, "random", normals.random)
+    module = Linear(
+        weight=float_param(1, [float(i) for i in range(12)], (4, 3), rf.DType.F32, CPU),
+        bias=float_param(2, [1.0, 2.0, 3.0], (3,), rf.DType.F32, CPU),
+    )
+    original = contents(golden("burnpack.json.gz")["lora"])
+    adapted = module.apply_lora(rf.Lora(2, 4.0)).map(FixedIds())
+
+    assert bytes(adapted.into_record().into_bytes()) == original
+    loaded = module.apply_lora(rf.Lora(2, 4.0)).load_record(rf.ModuleRecord.from_bytes(original))
+    assert bytes(loaded.into_record().into_bytes()) == original
 
 
 def test_the_recorded_situations_are_all_there() -> None:
