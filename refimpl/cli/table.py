@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..conformance.report import Report, Row
-from ..conformance.runner import Result
+from ..conformance.result import Result
 from .terminal import console, plain
 
 #: More failures than this are counted, not shown.
@@ -34,6 +34,10 @@ def print_report(report: Report, *, whole: bool) -> None:
     hidden = len(report.failures) - SHOWN
     if hidden > 0:
         out.print(f"\n... and {hidden} more (`--json` has them all)")
+    for finding in report.findings:
+        out.print(Text(plain(f"\n{finding.verdict}: {finding.message}"), style="bold red"))
+        for label in finding.cases:
+            out.print(Text(plain(f"  {label}")))
     uncovered = report.uncovered()
     if whole and uncovered:
         out.print(f"\nno case asks: {', '.join(uncovered)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -14,7 +14,7 @@ SUITE = "1.0.0"
 PROFILE = "burn-0.23.0-pre.1"
 
 #: Longer lines of a subject are refused, whatever it says about its own limits.
-MAX_FRAME = 64 * 1024 * 1024
+MAX_FRAME = 16 * 1024 * 1024
 
 
 class Implementation(msgspec.Struct, frozen=True):
@@ -42,13 +42,22 @@ class Caps(msgspec.Struct, frozen=True):
         return None
 
 
+class Limits(msgspec.Struct, frozen=True):
+    """What the subject can take at once."""
+
+    #: The longest line that it reads, in bytes.
+    max_frame: Annotated[int, msgspec.Meta(ge=4096)] = MAX_FRAME
+    #: How many requests may be under way before the first of them is answered.
+    in_flight: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 1
+
+
 class Greeting(msgspec.Struct, frozen=True):
     """The answer to `hello`."""
 
     protocol: int
     impl: Implementation
     caps: Caps = Caps()
-    limits: dict[str, Any] = {}
+    limits: Limits = Limits()
 
 
 class Trace(msgspec.Struct, frozen=True):
@@ -106,7 +115,7 @@ def read_greeting(content: bytes) -> Greeting:
     """
     try:
         greeting = _greeting.decode(content)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise SubjectError(f"the subject's greeting is broken: {error}") from None
     if greeting.protocol != PROTOCOL:
         raise SubjectError(f"the subject speaks protocol {greeting.protocol}, this is protocol {PROTOCOL}")
@@ -121,8 +130,10 @@ def read_trace(content: bytes, steps: int) -> tuple[Outcome, ...]:
     """
     try:
         trace = _trace.decode(content)
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise SubjectError(f"the subject's outcomes are broken: {error}") from None
     if len(trace.steps) != steps:
         raise SubjectError(f"the subject gave {len(trace.steps)} outcomes for {steps} steps")
+    if any(outcome.one_of is not msgspec.UNSET for outcome in trace.steps):
+        raise SubjectError("`one_of` is for cases: a subject gives one outcome")
     return trace.steps

@@ -9,13 +9,19 @@ import msgspec
 
 from .case import Case
 from .clauses import FAMILIES, Clause
-from .runner import AGREE, CASE_FAULTS, DIFFER, SUBJECT_FAULTS, UNSUPPORTED, Result
+from .result import Event, Finding, Result
+from .verdict import CASE_FAULTS, GOOD, SUBJECT_FAULTS, UNSUPPORTED, exit_code
 
-EXIT_AGREE, EXIT_DIFFER, EXIT_SUBJECT, EXIT_CASES = 0, 1, 2, 3
+_UNSUPPORTED_RANK, _DIFFER_RANK, _FAULT_RANK = 1, 2, 3
 
-#: The verdict of a case is the worst of its variants.
-_RANK = {AGREE: 0, UNSUPPORTED: 1, DIFFER: 2}
-_FAULT_RANK = 3
+
+def _rank(result: Result) -> int:
+    """How bad a result is; the verdict of a case is the worst of its variants."""
+    if result.verdict in GOOD or result.expected:
+        return 0
+    if result.verdict == UNSUPPORTED:
+        return _UNSUPPORTED_RANK
+    return _FAULT_RANK if result.verdict in SUBJECT_FAULTS | CASE_FAULTS else _DIFFER_RANK
 
 
 class Row(msgspec.Struct):
@@ -49,15 +55,20 @@ class Report:
         #: Whether `unsupported` counts as a difference.
         self.strict = strict
         self.failures: list[Result] = []
+        self.findings: list[Finding] = []
         self.variants = 0
         self._worst: dict[str, int] = {}
         self._variants: dict[str, int] = {}
         self._named: set[str] = set()
 
-    def add(self, result: Result) -> None:
-        """Count one result."""
+    def add(self, result: Event) -> None:
+        """Count one event of the run."""
+        if isinstance(result, Finding):
+            self.findings.append(result)
+        if not isinstance(result, Result):
+            return
         case = result.case
-        rank = _RANK.get(result.verdict, _FAULT_RANK)
+        rank = _rank(result)
         self._worst[case.id] = max(rank, self._worst.get(case.id, 0))
         self._variants[case.id] = self._variants.get(case.id, 0) + 1
         self._named.update(case.clauses)
@@ -110,14 +121,8 @@ class Report:
 
     def exit_code(self) -> int:
         """0 as expected, 1 differences, 2 the subject is broken, 3 our own cases are."""
-        verdicts = {failure.verdict for failure in self.failures}
-        if verdicts & CASE_FAULTS:
-            return EXIT_CASES
-        if verdicts & SUBJECT_FAULTS:
-            return EXIT_SUBJECT
-        if DIFFER in verdicts or (self.strict and UNSUPPORTED in verdicts):
-            return EXIT_DIFFER
-        return EXIT_AGREE
+        verdicts = [event.verdict for event in (*self.failures, *self.findings)]
+        return exit_code(verdicts, strict=self.strict)
 
     def repeat(self, failure: Result) -> str:
         """The command that asks the failed case again."""
@@ -138,6 +143,7 @@ class Report:
             "total": msgspec.to_builtins(self.total()),
             "uncovered": self.uncovered(),
             "failures": [self._failure(failure) for failure in self.failures],
+            "findings": [msgspec.to_builtins(finding) for finding in self.findings],
         }
 
     def _failure(self, failure: Result) -> dict[str, Any]:

@@ -29,6 +29,19 @@ class Subject(Protocol):
 
     greeting: Greeting
 
+    @property
+    def in_flight(self) -> int:
+        """How many cases may be sent before the first of them is received."""
+        ...
+
+    def send(self, name: str, steps: Sequence[Step], cost: int) -> None:
+        """Put a case on its way."""
+        ...
+
+    def receive(self) -> tuple[Outcome, ...]:
+        """The outcomes of the oldest case under way."""
+        ...
+
     def case(self, name: str, steps: Sequence[Step], cost: int) -> tuple[Outcome, ...]:
         """One outcome a step."""
         ...
@@ -49,15 +62,28 @@ class Subject(Protocol):
 class InProcess:
     """A Python object with `hello()`, `case(name, steps)` and `reset()`, asked without any text between."""
 
+    in_flight = 1
+
     def __init__(self, implementation: Any) -> None:
         self._implementation = implementation
+        self._sent: tuple[str, Sequence[Step]] = ("", ())
         try:
             self.greeting = msgspec.convert(implementation.hello(), Greeting)
         except (msgspec.MsgspecError, AttributeError) as error:
             raise SubjectError(f"{type(implementation).__name__} greets with nonsense: {error}") from error
 
-    def case(self, name: str, steps: Sequence[Step], cost: int) -> tuple[Outcome, ...]:  # noqa: ARG002
+    def case(self, name: str, steps: Sequence[Step], cost: int) -> tuple[Outcome, ...]:
         """One outcome a step; there is no deadline in the same process."""
+        self.send(name, steps, cost)
+        return self.receive()
+
+    def send(self, name: str, steps: Sequence[Step], cost: int) -> None:  # noqa: ARG002
+        """Keep the case until it is received."""
+        self._sent = name, steps
+
+    def receive(self) -> tuple[Outcome, ...]:
+        """Ask the case that was sent, and give one outcome a step."""
+        name, steps = self._sent
         try:
             outcomes = msgspec.convert(self._implementation.case(name, list(steps)), tuple[Outcome, ...])
         except Exception as error:
@@ -79,12 +105,18 @@ class InProcess:
 
 
 @contextmanager
-def open_subject(name: str) -> Iterator[Subject]:
+def open_subject(name: str, *, sandbox: bool = False) -> Iterator[Subject]:
     """The subject of that name, closed at the end.
+
+    Args:
+        name: One of the forms.
+        sandbox: Whether a subject in a process of its own is kept apart from the machine.
 
     Raises:
         SubjectError: There is no such subject, or it does not start.
     """
+    if sandbox and (name == "refimpl" or name.startswith("py:")):
+        raise SubjectError(f"{name!r} runs in this process: a sandbox is for `burn` and `cmd:`")
     if name == "refimpl":
         yield InProcess(_load(REFERENCE))
         return
@@ -99,8 +131,8 @@ def open_subject(name: str) -> Iterator[Subject]:
         raise SubjectError(f"there is no subject {name!r}", hint=f"a subject is {FORMS}")
     if not command:
         raise SubjectError("`cmd:` needs a command line", hint=f"a subject is {FORMS}")
-    with tempfile.TemporaryDirectory(prefix="refimpl-") as scratch:
-        subject = ProcessSubject(command, scratch)
+    with tempfile.TemporaryDirectory(prefix="refimpl-", ignore_cleanup_errors=True) as scratch:
+        subject = ProcessSubject(command, scratch, sandbox=sandbox)
         try:
             yield subject
         finally:

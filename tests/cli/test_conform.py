@@ -39,7 +39,7 @@ def test_the_table_counts_a_chapter_and_shows_each_failure(
 
     assert ["PLC", "2/15", "2", "1", "1", "0"] in lines
     assert ["total", "3", "2", "1", "0"] in [[*line[:1], *line[2:]] for line in lines if line]
-    assert "differ: plc.two, step 0" in shown
+    assert "fail: plc.two, step 0" in shown
     assert "  PLC-1: Fields input" in shown
     assert "  $.ok: expected 2, got 1" in shown
     assert f"  again:   refimpl conform --subject '{ECHO}' --case plc.two" in shown
@@ -127,10 +127,18 @@ def test_long_lists_of_failures_are_cut(cases: Path, capsys: pytest.CaptureFixtu
 def test_what_a_stranger_does_not_support_is_no_difference(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_case(tmp_path, case_of(requires=["wings"]))
+    lacks = {"do": "say", "say": {"unsupported": {"capability": "wings"}}}
+    write_case(tmp_path, case_of(steps=[lacks]))
 
     assert conform(tmp_path, "--subject", ECHO) == 0
     assert "no difference in what it supports" in capsys.readouterr().out
+
+
+def test_a_claim_that_is_missing_is_a_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_case(tmp_path, case_of(requires=["wings"]))
+
+    assert conform(tmp_path, "--subject", ECHO) == 1
+    assert "underclaim: does not claim 'wings'" in capsys.readouterr().out
 
 
 def test_the_reference_is_asked_when_nobody_is_named(capsys: pytest.CaptureFixture[str]) -> None:

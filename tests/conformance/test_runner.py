@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from refimpl.conformance.case import Case, Outcome, load_cases
 from refimpl.conformance.clauses import load_clauses
 from refimpl.conformance.protocol import Caps, Greeting, Implementation
 from refimpl.conformance.report import Report, unknown_clauses
+from refimpl.conformance.result import Event, Result
 from refimpl.conformance.runner import run
 from refimpl.conformance.subject import open_subject
 from refimpl.errors import SubjectError
@@ -24,9 +25,16 @@ class Echo:
     """A subject of this process: each step's value is its answer."""
 
     greeting = Greeting(1, Implementation("echo"), Caps(capabilities=("echo",)))
+    in_flight = 1
 
     def __init__(self) -> None:
         self.restarts = 0
+
+    def send(self, name: str, steps: Sequence[dict[str, Any]], cost: int) -> None:
+        self.sent = name, steps
+
+    def receive(self) -> tuple[Outcome, ...]:
+        return self.case(*self.sent, 1)
 
     def case(self, name: str, steps: Sequence[dict[str, Any]], cost: int) -> tuple[Outcome, ...]:
         if "broken" in name:
@@ -51,7 +59,11 @@ def cases(root: Path, *made: dict[str, Any]) -> list[Case]:
     return load_cases(root)
 
 
-def report_of(results: list[runner.Result], *, strict: bool = True) -> Report:
+def results_of(events: Iterable[Event]) -> list[Result]:
+    return [event for event in events if isinstance(event, Result)]
+
+
+def report_of(results: list[Result], *, strict: bool = True) -> Report:
     report = Report("refimpl", load_clauses(), {}, strict=strict)
     for result in results:
         report.add(result)
@@ -65,53 +77,53 @@ def say(**outcome: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "verdict", "code"),
     [
-        ({}, "agree", 0),
-        ({"expect": [{"ok": 2}]}, "differ", 1),
+        ({}, "pass", 0),
+        ({"expect": [{"ok": 2}]}, "fail", 1),
         ({"requires": ["wings"]}, "unsupported", 1),
         ({"steps": [say(unsupported={"capability": "wings"})]}, "unsupported", 1),
-        ({"steps": [say(error={"kind": "Protocol", "text": "no step"})]}, "bad case", 3),
+        ({"steps": [say(error={"kind": "Protocol", "text": "no step"})]}, "adapter fault", 2),
         ({"expect": [], "provenance": {"source": "none"}}, "unrecorded", 3),
-        ({"id": "plc.broken"}, "broken", 2),
+        ({"name": "plc.broken"}, "adapter fault", 2),
     ],
 )
 def test_each_verdict_has_its_exit_code(
     tmp_path: Path, change: dict[str, Any], verdict: str, code: int
 ) -> None:
-    (result,) = run(
-        Echo(), cases(tmp_path, case_of(**change) if "id" not in change else case_of(change["id"]))
-    )
+    (result,) = results_of(run(Echo(), cases(tmp_path, case_of(**change))))
 
     assert result.verdict == verdict
     assert report_of([result]).exit_code() == code
 
 
 def test_unsupported_is_no_difference_of_a_stranger(tmp_path: Path) -> None:
-    results = list(run(Echo(), cases(tmp_path, case_of(requires=["wings"]))))
+    results = results_of(run(Echo(), cases(tmp_path, case_of(requires=["wings"]))))
 
     assert report_of(results, strict=False).exit_code() == 0
 
 
 def test_the_first_step_that_differs_is_named(tmp_path: Path) -> None:
     steps = [{"do": "echo", "value": n} for n in (1, 2, 3)]
-    (result,) = run(Echo(), cases(tmp_path, case_of(steps=steps, expect=[{"ok": 1}, {"ok": 0}, {"ok": 0}])))
+    (result,) = results_of(
+        run(Echo(), cases(tmp_path, case_of(steps=steps, expect=[{"ok": 1}, {"ok": 0}, {"ok": 0}])))
+    )
 
     assert (result.step, str(result.difference)) == (1, "$.ok: expected 0, got 2")
 
 
 def test_an_error_of_a_case_after_a_difference_is_still_the_difference(tmp_path: Path) -> None:
     steps = [{"do": "echo", "value": 1}, say(error={"kind": "Protocol"})]
-    (result,) = run(Echo(), cases(tmp_path, case_of(steps=steps, expect=[{"ok": 0}, {"ok": 0}])))
+    (result,) = results_of(run(Echo(), cases(tmp_path, case_of(steps=steps, expect=[{"ok": 0}, {"ok": 0}]))))
 
-    assert result.verdict == "differ"
+    assert result.verdict == "fail"
 
 
 def test_a_chapter_is_set_aside_after_ten_restarts_and_the_run_goes_on(tmp_path: Path) -> None:
     made = [case_of(f"plc.broken{n:02}") for n in range(13)]
     subject = Echo()
-    results = list(run(subject, cases(tmp_path, *made, case_of("rec.fine"))))
+    results = results_of(run(subject, cases(tmp_path, *made, case_of("rec.fine"))))
     verdicts = [result.verdict for result in results]
 
-    assert verdicts == ["broken"] * 10 + ["set aside"] * 3 + ["agree"]
+    assert verdicts == ["adapter fault"] * 10 + ["set aside"] * 3 + ["pass"]
     assert subject.restarts == 10
     assert report_of(results).exit_code() == 2
 
@@ -120,7 +132,7 @@ def test_the_variants_of_a_case_count_once_and_the_worst_decides(tmp_path: Path)
     axes = {"n": [1, 2, 3]}
     expect = {"n=1": [{"ok": 1}], "n=2": [{"ok": 0}], "n=3": [{"ok": 3}]}
     case = case_of(axes=axes, steps=[{"do": "echo", "value": "$n"}], expect=expect)
-    report = report_of(list(run(Echo(), cases(tmp_path, case, case_of("plc.two")))))
+    report = report_of(results_of(run(Echo(), cases(tmp_path, case, case_of("plc.two")))))
     (row,) = report.rows()
 
     assert (row.chapter, row.cases, row.variants, row.agree, row.differ) == ("PLC", 2, 4, 1, 1)
@@ -129,7 +141,7 @@ def test_the_variants_of_a_case_count_once_and_the_worst_decides(tmp_path: Path)
 
 
 def test_a_report_says_how_to_ask_again_and_which_sentence_is_broken(tmp_path: Path) -> None:
-    (result,) = run(Echo(), cases(tmp_path, case_of(expect=[{"ok": 2}])))
+    (result,) = results_of(run(Echo(), cases(tmp_path, case_of(expect=[{"ok": 2}]))))
     report = report_of([result])
     report.subject = "cmd:./mine --fast"
     (failure,) = report.as_json()["failures"]
@@ -140,7 +152,7 @@ def test_a_report_says_how_to_ask_again_and_which_sentence_is_broken(tmp_path: P
 
 
 def test_clauses_without_a_case_are_listed_for_the_chapters_that_were_run(tmp_path: Path) -> None:
-    (result,) = run(Echo(), cases(tmp_path, case_of()))
+    (result,) = results_of(run(Echo(), cases(tmp_path, case_of())))
     report = report_of([result])
     report.excused = {"PLC-1": "why not"}
 
@@ -157,11 +169,11 @@ def test_a_clause_that_no_chapter_has_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("manner", "verdict"),
     [
-        ("good", "agree"),
-        ("liar", "differ"),
+        ("good", "pass"),
+        ("liar", "fail"),
         ("crasher", "crash"),
         ("hanger", "timeout"),
-        ("garbage", "broken"),
+        ("garbage", "adapter fault"),
     ],
 )
 def test_each_subject_gets_the_verdict_that_is_its_own(
@@ -170,7 +182,7 @@ def test_each_subject_gets_the_verdict_that_is_its_own(
     monkeypatch.setattr(process, "CASE_SECONDS", 0.4)
     made = cases(tmp_path, case_of(), case_of("plc.two"))
     with open_subject(f"cmd:{sys.executable} {DUMMY} {manner}") as subject:
-        results = list(run(subject, made))
+        results = results_of(run(subject, made))
 
     assert [result.verdict for result in results] == [verdict, verdict]
     if manner == "crasher":
@@ -186,10 +198,10 @@ def test_a_subject_that_is_not_there_is_a_subject_error(name: str) -> None:
 def test_a_python_subject_that_raises_is_broken(tmp_path: Path) -> None:
     made = cases(tmp_path, case_of())
     with open_subject("py:tests.conformance.broken:Raises") as subject:
-        (raises,) = run(subject, made)
+        (raises,) = results_of(run(subject, made))
     with open_subject("py:tests.conformance.broken:Short") as subject:
-        (short,) = run(subject, made)
+        (short,) = results_of(run(subject, made))
 
-    assert raises.verdict == short.verdict == "broken"
+    assert raises.verdict == short.verdict == "adapter fault"
     assert "ZeroDivisionError" in raises.message
     assert "0 outcomes for 1 steps" in short.message
