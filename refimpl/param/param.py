@@ -195,20 +195,22 @@ class Param(ReplacedParam[T], ModuleNode, Generic[T]):
     def visit(self, visitor: ModuleVisitor) -> None:
         """One event for the base, then the attached state below its name (MOD-8, REP-8)."""
         attached = self._reparameterization
-        shown: Any = self if attached is None else self.without_reparameterization()
-        kind = self._cell.kind
-        if kind is Tensor:
-            visitor.visit_float(shown)
-        elif kind is IntTensor:
-            visitor.visit_int(shown)
-        elif kind is BoolTensor:
-            visitor.visit_bool(shown)
-        else:
-            visitor.visit_flag(shown)
         if attached is not None:
+            self.without_reparameterization().visit(visitor)
             visitor.enter_module(attached.NAME, "Reparameterization")
             attached.visit(visitor)
             visitor.exit_module(attached.NAME, "Reparameterization")
+            return
+        me: Any = self
+        kind = self._cell.kind
+        if kind is Tensor:
+            visitor.visit_float(me)
+        elif kind is IntTensor:
+            visitor.visit_int(me)
+        elif kind is BoolTensor:
+            visitor.visit_bool(me)
+        else:
+            visitor.visit_flag(me)
 
     def _map_with(self, mapper: ModuleMapper) -> Param[T]:
         attached = self._reparameterization
