@@ -35,19 +35,26 @@ class BlockLayout:
 
         Clauses: QNT-8, QNT-9, QNT-12.
         """
-        if scheme.per_block is None:
-            return cls(shape, shape)
-        block = aligned(scheme.per_block[0], len(shape))
-        if any(
-            (extent == 0 and dim != 0) or (extent and dim % extent)
-            for dim, extent in zip(shape, block, strict=True)
-        ):
+        layout = cls.covering(shape, scheme)
+        if not layout.divides:
             raise TensorError(
-                f"Tensor {debug_shape(shape)} must be evenly divisible by block size {list(block)}",
+                f"Tensor {debug_shape(shape)} must be evenly divisible by block size {list(layout.block)}",
                 clause="QNT-12",
                 hint="take a block that divides every extent, or leave the parameter out by a group",
             )
-        return cls(shape, block)
+        return layout
+
+    @classmethod
+    def covering(cls, shape: tuple[int, ...], scheme: QuantScheme) -> BlockLayout:
+        """The layout of stored data, where the edge of the tensor may cut blocks off (QNT-9, QNT-30)."""
+        return cls(shape, shape if scheme.per_block is None else aligned(scheme.per_block[0], len(shape)))
+
+    @property
+    def divides(self) -> bool:
+        """Whether the tensor is whole blocks; one of extent 0 fits nothing but an extent of 0."""
+        return not any(
+            dim % extent if extent else dim for dim, extent in zip(self.shape, self.block, strict=True)
+        )
 
     @property
     def grid(self) -> tuple[int, ...]:
@@ -87,6 +94,14 @@ class BlockLayout:
                 values.append(extent)
                 scales.append(1)
         return tuple(values), tuple(scales)
+
+    def each(self, scales: NDArray[Any]) -> NDArray[Any]:
+        """The scale of every value, also of those in blocks that the edge cuts off."""
+        grid = scales.reshape(self.grid)
+        for axis, extent in enumerate(self.block):
+            if extent > 1:
+                grid = grid.repeat(extent, axis)
+        return grid[tuple(slice(dim) for dim in self.shape)]
 
     def spread(self, scales: NDArray[Any]) -> NDArray[Any]:
         """`scales`, one a block, in a shape that meets the folded values."""

@@ -121,6 +121,15 @@ def unpack(data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...]) -> N
     return np.ascontiguousarray(rows.swapaxes(axis, -1)).reshape(shape)
 
 
+def has_padding(scheme: QuantScheme, shape: tuple[int, ...]) -> bool:
+    """Whether stored words have bits that no code takes (QNT-29)."""
+    codes, _ = word_codes(scheme)
+    if not scheme.store.is_packed or (codes == 1 and scheme.value.bits == 8):
+        return False
+    extent = shape[-1 - scheme.store.axis] if shape else 1
+    return codes == 1 or extent % codes != 0
+
+
 def stored_order(scales: NDArray[Any], grid: tuple[int, ...], scheme: QuantScheme) -> NDArray[Any]:
     """Block scales in the order of storage: the grid's axes trade places as the codes' do (QNT-30)."""
     if scheme.store.is_packed and scheme.store.axis:

@@ -53,6 +53,7 @@ class QuantizedTensor(Tensor):
                 clause="QNT-30",
                 hint=f"its layout takes {needed} bytes",
             )
+        array = quantizing.without_padding(array, scheme, data.shape)
         return cls._of(array, data.dtype, data.shape, device)
 
     @classmethod

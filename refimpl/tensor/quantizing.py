@@ -16,6 +16,7 @@ from .blocks import BlockLayout
 from .calibration import QParams
 from .codes import Scratch, codec
 from .scheme import QuantScheme, ScaleDtype
+from .stored_length import stored_length
 
 F32: Final = np.dtype("<f4")
 #: Values of one tile: its f32 copy and its codes stay in the cache.
@@ -39,7 +40,8 @@ def encode(values: NDArray[Any], scheme: QuantScheme, q_params: QParams) -> NDAr
     given = np.asarray(q_params.scales.to_numpy()).reshape(-1)
     if not given.size:
         raise TensorError("quantized tensor must have at least one scale factor", clause="QNT-25")
-    stored = scales.validated(given.astype(F32), scheme.scale_dtype)
+    with np.errstate(all="ignore"):
+        stored = scales.validated(given.astype(F32), scheme.scale_dtype)
     whole = _whole(scheme, q_params)
     layout = BlockLayout.of(values.shape, scheme)
     if scheme.per_block is None:
@@ -68,7 +70,12 @@ def decode(data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...], out:
     Clauses: QNT-21, QNT-22, QNT-30.
     """
     codes, stored, whole = parts(data, scheme, shape)
-    layout = BlockLayout.of(shape, scheme)
+    layout = BlockLayout.covering(shape, scheme)
+    if not layout.divides:
+        with np.errstate(all="ignore"):
+            factor = layout.each(stored if whole is None else whole * stored)
+            out[...] = codec(scheme.value).table[packing.unpack(codes, scheme, shape)] * factor
+        return
     if packing.is_flat(scheme, shape):
         table, each = _decoder(scheme)
     else:
@@ -91,7 +98,7 @@ def decode(data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...], out:
 
 def has_row_tiles(scheme: QuantScheme, shape: tuple[int, ...]) -> bool:
     """Whether a run of rows can be decoded without what comes before it."""
-    return packing.is_flat(scheme, shape)
+    return packing.is_flat(scheme, shape) and BlockLayout.covering(shape, scheme).divides
 
 
 def row_step(scheme: QuantScheme, shape: tuple[int, ...], about: int) -> int:
@@ -145,7 +152,7 @@ def _look_up(codes: NDArray[Any], table: NDArray[Any] | None, out: NDArray[Any])
 
 def grid(scheme: QuantScheme, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of the scales: `[1]`, or one a block (QNT-9)."""
-    return (1,) if scheme.per_block is None else BlockLayout.of(shape, scheme).grid
+    return (1,) if scheme.per_block is None else BlockLayout.covering(shape, scheme).grid
 
 
 def byte_length(scheme: QuantScheme, shape: tuple[int, ...]) -> int:
@@ -154,22 +161,26 @@ def byte_length(scheme: QuantScheme, shape: tuple[int, ...]) -> int:
     >>> byte_length(QuantScheme(per_tensor=ScaleDtype.F32), (3, 5))  # two words a row, and a scale
     28
 
-    Clauses: QNT-28, QNT-29.
+    Raises:
+        TensorError: there is no such layout.
+
+    Clauses: QNT-28, QNT-29, QNT-30.
     """
-    packing.check_axis(scheme, len(shape))
-    codes, word = packing.word_codes(scheme)
-    extents = list(shape) or [1]
-    packed = -1 - (scheme.store.axis if scheme.store.is_packed else 0)
-    extents[packed] = -(-extents[packed] // codes) * word
-    whole = scheme.per_tensor.nbytes if scheme.has_two_levels and scheme.per_tensor is not None else 0
-    return math.prod(extents) + math.prod(grid(scheme, shape)) * scheme.scale_dtype.nbytes + whole
+    length = stored_length(scheme, shape)
+    if length is None:
+        raise TensorError(
+            f"Quantized layout for shape {list(shape)} and dtype QFloat({scheme!r}) is invalid",
+            clause="QNT-30",
+            hint="a block has no more axes than its tensor and no extent of 0, and a packed axis exists",
+        )
+    return length
 
 
 def parts(
     data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...]
 ) -> tuple[NDArray[Any], NDArray[Any], np.float32 | None]:
     """The stored codes, the scales in grid order (f32) and the scale of the whole (QNT-28)."""
-    layout = BlockLayout.of(shape, scheme)
+    layout = BlockLayout.covering(shape, scheme)
     count = 1 if scheme.per_block is None else layout.num_blocks
     end = data.size
     whole = None
@@ -179,6 +190,15 @@ def parts(
     start = end - count * scheme.scale_dtype.nbytes
     stored = scales.from_bytes(data[start:end], scheme.scale_dtype)
     return data[:start], packing.grid_order(stored, layout.grid, scheme), whole
+
+
+def without_padding(data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Serialised bytes with zeros in the bits that no code takes, as Burn keeps what it reads (QNT-29)."""
+    if not packing.has_padding(scheme, shape):
+        return data
+    codes, _, _ = parts(data, scheme, shape)
+    clean = packing.pack(packing.unpack(codes, scheme, shape), scheme)
+    return np.concatenate([clean, data[codes.size :]])
 
 
 def _encode_flat(

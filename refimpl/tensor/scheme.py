@@ -243,6 +243,11 @@ class QuantScheme:
         narrow = self.per_block is not None and self.per_block[1] in (ScaleDtype.F16, ScaleDtype.UE4M3)
         return not self.has_two_levels or (narrow and self.per_tensor is ScaleDtype.F32)
 
+    @property
+    def is_supported(self) -> bool:
+        """Whether Burn's Flex device calls it supported: a table of values is not (QNT-3)."""
+        return self.is_quantizable and self.mode is QuantMode.SYMMETRIC
+
     def with_packing_axis(self, axis: int) -> QuantScheme:
         """The scheme packed along another axis, counted from the innermost, if it packs at all."""
         return replace(self, store=replace(self.store, axis=axis)) if self.store.is_packed else self
