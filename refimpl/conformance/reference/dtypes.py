@@ -40,7 +40,7 @@ def read_dtype(value: Any) -> DType:
     """The dtype of a name, or of Burn's serde form of a quantised one."""
     if isinstance(value, dict):
         try:
-            return DType.qfloat(_scheme(value["QFloat"]))
+            return DType.qfloat(read_scheme(value["QFloat"]))
         except (KeyError, TypeError, ValueError, RefimplError) as error:
             raise StepError(f"{value!r} is no quantised dtype: {error}") from None
     found = _NAMES.get(value) if isinstance(value, str) else None
@@ -49,7 +49,8 @@ def read_dtype(value: Any) -> DType:
     return found
 
 
-def _scheme(form: dict[str, Any]) -> QuantScheme:
+def read_scheme(form: dict[str, Any]) -> QuantScheme:
+    """A scheme in Burn's serde form."""
     tensor, block = form.get("tensor"), form.get("block")
     return QuantScheme(
         value=QuantValue(form["value"]),

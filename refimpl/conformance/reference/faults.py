@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...errors import (
+    AlreadyQuantizedError,
     BurnpackError,
     CapacityOverflowError,
     DeviceError,
@@ -47,6 +48,7 @@ class LackingError(Exception):
 #: The first class that fits; a table of words tells apart what shares a class.
 _PANICS: Final[tuple[tuple[type[Exception], str], ...]] = (
     (CasePanicError, "User"),
+    (AlreadyQuantizedError, "Quantized"),
     (CapacityOverflowError, "CapacityOverflow"),
     (PlacementError, "Placement"),
     (GradientError, "Gradient"),
@@ -66,6 +68,18 @@ _WORDS: Final = (
     ("Expected float dtype", "DType"),
     ("is invalid for input of size", "Layout"),
     ("Quantized layout for shape", "Layout"),
+    ("AbsMean calibration", "Quantized"),
+    ("reach f32's range", "Quantized"),
+    ("per-tensor scale", "Quantized"),
+    ("scale factor", "Quantized"),
+    (" scales, got ", "Quantized"),
+    ("evenly divisible by block", "Quantized"),
+    ("whole number of BlockSize", "Quantized"),
+    ("a store packed along dim", "Quantized"),
+    ("Quantized tensors are not supported", "Quantized"),
+    ("Should be Float primitive kind", "Quantized"),
+    ("cannot reduce an empty tensor", "Quantized"),
+    ("LoRA rank must be", "Rank"),
 )
 
 

@@ -10,13 +10,13 @@ from ...module.tree import Tree
 from ...parallel.placement import LayerPlacement
 from ...record.record import ModuleRecord
 from . import module_steps
-from .args import Args, text
+from .args import Args, flag, text
 from .custom import settings
 from .faults import StepError
 from .looks import Events, MapEvents, States
 from .pack_steps import record_entries
 from .placement_steps import placement_json
-from .state import Asked, Passed, Ran, State, device_name
+from .state import Asked, Offered, Passed, Ran, State, device_name
 from .values import bytes_json, tensor_json
 
 
@@ -38,7 +38,11 @@ def observe(state: State, args: Args) -> Any:
         case "state":
             states = States(state)
             state.module(on).visit(states)
-            return states.seen
+            return (
+                states.seen
+                if flag(args, "values", default=True)
+                else [_without_value(one) for one in states.seen]
+            )
         case "devices" | "num_params" | "param_ids":
             return module_steps.run(state, what, args)
         case "record":
@@ -56,17 +60,27 @@ def observe(state: State, args: Args) -> Any:
     raise StepError(f"`{what}` is no observation")
 
 
+def _without_value(seen: dict[str, Any]) -> dict[str, Any]:
+    """Dtype and shape alone of a value that depends on random numbers."""
+    value = seen.get("value")
+    if value is None:
+        return seen
+    return {**seen, "value": {key: part for key, part in value.items() if key != "hex"}}
+
+
 def _log(state: State) -> list[dict[str, Any]]:
     seen, state.log[:] = list(state.log), []
     return [_logged(state, one) for one in seen]
 
 
-def _logged(state: State, seen: Ran | Passed | Asked) -> dict[str, Any]:
+def _logged(state: State, seen: Ran | Passed | Asked | Offered) -> dict[str, Any]:
     match seen:
         case Ran(id, device, require_grad):
             return {"init": state.id_label(id), "device": device_name(device), "require_grad": require_grad}
         case Passed(id, device):
             return {"forward": state.id_label(id), "device": device_name(device)}
+        case Offered(path, id):
+            return {"offered": path, "id": state.id_label(id)}
         case Asked(name):
             return {"read": name}
 

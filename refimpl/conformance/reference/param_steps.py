@@ -14,6 +14,7 @@ from ...param.param import Param
 from ...param.running import RunningState
 from ...tensor.core import AnyTensor
 from ...tensor.tensor import Tensor
+from .adapters import adapter_json
 from .args import Args, flag, items, text, whole
 from .faults import StepError
 from .looks import At, Change, kind_name
@@ -27,6 +28,7 @@ _LOOKS = (
     "param.into_value",
     "param.is_require_grad",
     "param.threads",
+    "param.adapter",
 )
 
 
@@ -53,6 +55,8 @@ def _look(state: State, op: str, args: Args, param: Param[Any]) -> Any:
             return _info(state, param)
         case "param.is_require_grad":
             return param.is_require_grad()
+        case "param.adapter":
+            return adapter_json(state, param)
         case "param.threads":
             return _read_at_once(state, param, whole(args.get("count")))
     value = {"param.val": param.val, "param.base": param.base}.get(op, param.into_value)()

@@ -51,6 +51,13 @@ class Asked(NamedTuple):
     name: str
 
 
+class Offered(NamedTuple):
+    """A parameter was offered to a reparameterizer."""
+
+    path: str
+    id: int
+
+
 class PackSource:
     """Where a pack is read from, and within which limits: a reader is opened for each question."""
 
@@ -65,7 +72,7 @@ class State:
 
     def __init__(self) -> None:
         self.handles: dict[str, Any] = {}
-        self.log: list[Ran | Passed | Asked] = []
+        self.log: list[Ran | Passed | Asked | Offered] = []
         self._known: set[int] = set()
         self._fresh: dict[int, int] = {}
         self._threads: dict[str, ThreadPoolExecutor] = {}

@@ -8,7 +8,16 @@ from typing import Any, Final
 
 from ... import __version__
 from ...errors import EmptyGroupWarning
-from . import module_steps, pack_steps, param_steps, placement_steps, record_steps, small_steps
+from . import (
+    adapt_steps,
+    module_steps,
+    pack_steps,
+    param_steps,
+    placement_steps,
+    quant_steps,
+    record_steps,
+    small_steps,
+)
 from .args import Args, text
 from .faults import StepError, outcome
 from .observe import observe
@@ -18,7 +27,10 @@ _DTYPES: Final = (
     "f64", "f32", "flex32", "f16", "bf16", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8",
     "bool", "bool_u8",
 )  # fmt: skip
-_CAPABILITIES: Final = ("autodiff", "records", "burnpack", "parallel", "files", "threads", "display", "debug")
+_CAPABILITIES: Final = (
+    "autodiff", "records", "burnpack", "parallel", "files", "threads", "display", "debug",
+    "quant", "lora", "reparam",
+)  # fmt: skip
 #: Steps whose names are handed over whole, and those whose family is taken off first.
 _FAMILIES: Final[dict[str, Callable[[State, str, Args], Any]]] = {
     "param": param_steps.run,
@@ -37,6 +49,7 @@ _FAMILIES: Final[dict[str, Callable[[State, str, Args], Any]]] = {
 _SHORT: Final[dict[str, Callable[[State, str, Args], Any]]] = {
     "module": module_steps.run,
     "record": record_steps.run,
+    "quant": quant_steps.run,
 }
 
 
@@ -86,6 +99,8 @@ def _answer(state: State, step: Args) -> Any:
         return observe(state, step)
     name = text(step, "do")
     family, _, op = name.partition(".")
+    if family == "module" and op in adapt_steps.STEPS:
+        return adapt_steps.run(state, op, step)
     if family in _SHORT:
         return _SHORT[family](state, op, step)
     if family in _FAMILIES:

@@ -5,7 +5,8 @@ use crate::caught::{self, Fault, Outcome, protocol};
 use crate::modules::AnyModule;
 use crate::tensors::AnyTensor;
 use crate::threads::Threads;
-use crate::{observe, shared, step_module, step_pack, step_param, step_placement, step_record, step_small};
+use crate::{observe, shared, step_adapt, step_module, step_pack, step_param, step_placement, step_quant, step_record, step_small};
+use burn::module::Quantizer;
 use burn::module::parallel::LayerPlacement;
 use burn::store::ModuleRecord;
 use burn_pack::ReaderLimits;
@@ -27,6 +28,7 @@ pub enum Handle {
     Bytes(Vec<u8>),
     Pack(PackSource, ReaderLimits),
     Placement(LayerPlacement),
+    Quantizer(Quantizer),
 }
 
 pub struct Case {
@@ -75,6 +77,13 @@ impl Case {
             _ => protocol(format!("no module is called `{name}`")),
         }
     }
+    /// The quantizer of that name, out of the case.
+    pub fn take_quantizer(&mut self, name: &str) -> Result<Quantizer, Fault> {
+        match self.handles.remove(name) {
+            Some(Handle::Quantizer(found)) => Ok(found),
+            _ => protocol(format!("no quantizer is called `{name}`")),
+        }
+    }
     pub fn drop_handle(&mut self, name: &str) -> Result<(), Fault> {
         self.handles.remove(name).map_or_else(|| protocol(format!("nothing is called `{name}`")), |_| Ok(()))
     }
@@ -115,6 +124,8 @@ impl Case {
         let name = args::text(step, "do")?;
         let (family, op) = name.split_once('.').unwrap_or((name, ""));
         match family {
+            "quant" => step_quant::run(self, op, step),
+            "module" if step_adapt::STEPS.contains(&op) => step_adapt::run(self, op, step),
             "module" => step_module::run(self, op, step),
             "param" | "running" => step_param::run(self, name, step),
             "tensor" | "device" | "param_id" | "group" | "flag" => step_small::run(self, name, step),

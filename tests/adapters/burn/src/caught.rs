@@ -32,6 +32,12 @@ const KINDS: &[(&str, &[&str])] = &[
     ("DType", &["Expected float dtype", "Expected int dtype", "Expected bool dtype"]),
     ("Cast", &["cannot be represented", "InvalidBitPattern"]),
     ("Layout", &["is invalid for input of size", "Quantized layout for shape"]),
+    ("Quantized", &[
+        "entered unreachable code", "AbsMean calibration", "reach f32's range", "per-tensor scale", "scale factor", "evenly divisible by block",
+        "whole number of BlockSize", "a store packed along dim", "Quantized tensors are not supported", "Should be Float primitive kind",
+        "cannot reduce an empty tensor", "index out of bounds: the len", "never negative",
+    ]),
+    ("Rank", &["LoRA rank must be"]),
     ("DeviceMismatch", &["same device", "mismatched devices"]),
     ("Tensor", &["Shape", "shape", "Tensor Operation Error", "dimension", "Dimension"]),
 ];

@@ -1,5 +1,6 @@
 //! Answers protocol 1 (`spec/protocol.md`) with the published crate burn-core 0.23.0-pre.1.
 
+mod adapters;
 mod args;
 mod build;
 mod case;
@@ -12,11 +13,15 @@ mod modules;
 mod node;
 mod observe;
 mod params;
+mod quant_ops;
+mod schemes;
 mod shared;
+mod step_adapt;
 mod step_module;
 mod step_pack;
 mod step_param;
 mod step_placement;
+mod step_quant;
 mod step_record;
 mod step_small;
 mod tensors;
@@ -29,7 +34,8 @@ use serde_json::{Value, json};
 use std::io::{BufRead, Write};
 
 const DTYPES: &[&str] = &["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8", "bool", "bool_u8"];
-const CAPABILITIES: &[&str] = &["autodiff", "records", "burnpack", "parallel", "files", "threads", "display", "debug", "tuple_struct"];
+const CAPABILITIES: &[&str] = &["autodiff", "records", "burnpack", "parallel", "files", "threads", "display", "debug", "tuple_struct",
+    "quant", "lora", "reparam"];
 
 struct Server {
     scratch: String,

@@ -1,5 +1,6 @@
 //! Modules of any type behind one face, with rank-free visitors and mappers.
 
+use crate::adapters::{Draws, Offer, Rows, ScaleIt, Shift};
 use crate::args::{self, Args};
 use crate::caught::{Fault, protocol};
 use crate::params::AnyParam;
@@ -130,6 +131,9 @@ pub trait AnyModule: Send {
     fn save_file(self: Box<Self>, path: &str) -> Result<(), RecordError>;
     fn try_load_file(self: Box<Self>, path: &str) -> Result<Box<dyn AnyModule>, RecordError>;
     fn load_file(self: Box<Self>, path: &str) -> Box<dyn AnyModule>;
+    fn quantize(self: Box<Self>, quantizer: &mut Quantizer, group: Option<ParamGroup>) -> Box<dyn AnyModule>;
+    fn adapt(self: Box<Self>, how: Adapt) -> Box<dyn AnyModule>;
+    fn draws(&self, draws: &mut Draws);
     fn display(&self, settings: DisplaySettings) -> Option<String>;
     fn debug(&self) -> String;
     fn running(&self, path: &str) -> Option<RunningState<Tensor<1>>>;
@@ -139,6 +143,15 @@ pub trait AnyModule: Send {
     fn placement(&self) -> Result<LayerPlacement, Fault>;
     fn into_inner(self: Box<Self>) -> Result<Box<dyn AnyModule>, Fault>;
     fn into_stages(self: Box<Self>, text: bool) -> Result<Value, Fault>;
+}
+
+/// What attaches adapters to a module.
+pub enum Adapt {
+    Lora(Lora),
+    QLora(QLora),
+    ScaleIt(Offer<ScaleIt>),
+    Rows(Offer<Rows>),
+    Shift(Offer<Shift>),
 }
 
 struct Identity;
@@ -210,6 +223,25 @@ impl<M: Fixture> AnyModule for M {
     }
     fn load_file(self: Box<Self>, path: &str) -> Box<dyn AnyModule> {
         Box::new(Module::load_file(*self, path))
+    }
+    fn quantize(self: Box<Self>, quantizer: &mut Quantizer, group: Option<ParamGroup>) -> Box<dyn AnyModule> {
+        Box::new(match group {
+            Some(group) => (*self).quantize_weights_group(quantizer, group),
+            None => (*self).quantize_weights(quantizer),
+        })
+    }
+    fn adapt(self: Box<Self>, how: Adapt) -> Box<dyn AnyModule> {
+        let this = *self;
+        Box::new(match how {
+            Adapt::Lora(lora) => this.apply_lora(lora),
+            Adapt::QLora(qlora) => this.apply_qlora(qlora),
+            Adapt::ScaleIt(offer) => this.apply_reparameterization(offer),
+            Adapt::Rows(offer) => this.apply_reparameterization(offer),
+            Adapt::Shift(offer) => this.apply_reparameterization(offer),
+        })
+    }
+    fn draws(&self, draws: &mut Draws) {
+        self.visit(draws);
     }
     fn display(&self, settings: DisplaySettings) -> Option<String> {
         Fixture::text(self, settings)

@@ -68,6 +68,9 @@ pub fn observe(case: &mut Case, args: Args) -> Outcome {
         "state" => {
             let mut state = State::default();
             case.module(&on)?.look(&mut state);
+            if !args::flag_or(args, "values", true)? {
+                state.0.iter_mut().for_each(hide_value);
+            }
             Ok(Value::Array(state.0))
         }
         "devices" => Ok(names(&case.module(&on)?.collect(vec![]))),
@@ -98,6 +101,13 @@ pub fn observe(case: &mut Case, args: Args) -> Outcome {
             Ok(case.mask(&text))
         }
         _ => protocol(format!("`{what}` is no observation")),
+    }
+}
+
+/// Leave dtype and shape of a value that depends on random numbers.
+fn hide_value(state: &mut Value) {
+    if let Some(value) = state.get_mut("value").and_then(Value::as_object_mut) {
+        value.remove("hex");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Parameters of any kind and rank behind one face: what is asked of them, what is done to them.
 
+use crate::adapters::adapter_json;
 use crate::args::{self, Args};
 use crate::caught::{Fault, catch, panic_kind, protocol};
 use crate::data;
@@ -93,6 +94,7 @@ macro_rules! any_param {
                     "param.val" => tensor(self.val()),
                     "param.base" => tensor(self.base()),
                     "param.into_value" => tensor(self.clone().into_value()),
+                    "param.adapter" => Ok((adapter_json(self), None)),
                     "param.is_require_grad" => Ok((json!(self.base().requires_grad()), None)),
                     "param.threads" => {
                         let before = count_inits();

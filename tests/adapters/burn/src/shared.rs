@@ -10,6 +10,7 @@ pub enum Seen {
     Init { id: u64, device: Device, require_grad: bool },
     Forward { id: u64, device: Device },
     Read { name: String },
+    Offered { path: String, id: u64 },
 }
 
 #[derive(Default)]
@@ -99,6 +100,7 @@ pub fn take_log() -> Value {
         }
         Seen::Forward { id, device } => json!({"forward": id_label(ParamId::from(*id)), "device": device_name(device)}),
         Seen::Read { name } => json!({"read": name}),
+        Seen::Offered { path, id } => json!({"offered": path, "id": id_label(ParamId::from(*id))}),
     };
     seen.iter().map(text).collect()
 }

@@ -12,7 +12,7 @@ use burn::module::*;
 use burn::tensor::{Device, Tensor};
 use serde_json::{Value, json};
 
-const LOOKS: &[&str] = &["param.info", "param.val", "param.base", "param.into_value", "param.is_require_grad", "param.threads"];
+const LOOKS: &[&str] = &["param.info", "param.val", "param.base", "param.into_value", "param.is_require_grad", "param.threads", "param.adapter"];
 
 struct LookAt<'a> {
     path: &'a str,

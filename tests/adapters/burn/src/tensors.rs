@@ -13,6 +13,7 @@ use std::any::Any;
 /// What every kind of tensor does here.
 pub trait AnyTensor: Any + Send {
     fn json(&self) -> Value;
+    fn rank(&self) -> usize;
     fn copy(&self) -> Box<dyn AnyTensor>;
     fn op(&self, op: &str, args: Args, with: Option<&dyn AnyTensor>) -> Result<Box<dyn AnyTensor>, Fault>;
     fn as_any(&self) -> &dyn Any;
@@ -191,6 +192,9 @@ macro_rules! any_tensor {
                 let value = if executes(&device) { data_json(&self.to_data()) } else { Value::Null };
                 json!({"kind": Self::KIND, "rank": D, "device": device_name(&device), "grad": self.gradient(), "value": value})
             }
+            fn rank(&self) -> usize {
+                D
+            }
             fn copy(&self) -> Box<dyn AnyTensor> {
                 Box::new(self.clone())
             }
@@ -240,11 +244,12 @@ any_tensor!(Bool);
 macro_rules! with_rank {
     ($rank:expr, $D:ident => $body:expr) => {
         match $rank {
+            0 => { const $D: usize = 0; $body }
             1 => { const $D: usize = 1; $body }
             2 => { const $D: usize = 2; $body }
             3 => { const $D: usize = 3; $body }
             4 => { const $D: usize = 4; $body }
-            other => $crate::caught::protocol(format!("rank {other} is not one of 1 to 4")),
+            other => return $crate::caught::protocol(format!("rank {other} is not one of 0 to 4")),
         }
     };
 }
