@@ -304,20 +304,26 @@ def generate(theme: str) -> Iterator[Case]:
 
 def draw(theme: str, number: int, seed: int) -> Case:
     """The case that a seed draws."""
-    trace = _THEMES[theme](Random(f"{theme}:{seed}"))
+    steps, clauses, requires = trace_of(theme, Random(f"{theme}:{seed}"))
+    return Case(
+        id=f"{theme}.{number:03}",
+        clauses=clauses,
+        truth=truth_of(clauses),
+        requires=requires,
+        why=f"A generated tree (seed {seed}): {_WHY[theme]}.",
+        steps=steps,
+    )
+
+
+def trace_of(theme: str, rng: Random) -> tuple[tuple[Step, ...], tuple[str, ...], tuple[str, ...]]:
+    """Steps of a theme that `rng` draws, the clauses that they show, and what a subject needs for them."""
+    trace = _THEMES[theme](rng)
     requires = ["dynamic/1"]
     if theme in _REQUIRES:
         requires.append(_REQUIRES[theme])
     if any("+autodiff" in json.dumps(step) for step in trace.steps):
         requires.append("autodiff")
-    return Case(
-        id=f"{theme}.{number:03}",
-        clauses=tuple(sorted(trace.clauses, key=place_of)),
-        truth=truth_of(trace.clauses),
-        requires=tuple(requires),
-        why=f"A generated tree (seed {seed}): {_WHY[theme]}.",
-        steps=tuple(trace.steps),
-    )
+    return tuple(trace.steps), tuple(sorted(trace.clauses, key=place_of)), tuple(requires)
 
 
 def place_of(clause_id: str) -> tuple[str, int]:

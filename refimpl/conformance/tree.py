@@ -83,7 +83,8 @@ class _Pencil:
             "some": 2 if inner else 0,
             "enum": 2 if inner else 0,
         }
-        kinds = {kind: weight for kind, weight in weights.items() if kind not in without}
+        # A weight of 0 is left out: not every generator of choices looks at the weights.
+        kinds = {kind: weight for kind, weight in weights.items() if weight and kind not in without}
         return self.make(self.rng.choices(list(kinds), list(kinds.values()))[0], depth)
 
     def make(self, kind: str, depth: int) -> Node:

@@ -1,0 +1,83 @@
+"""Writing the event log of a run, entry by entry: what is written stays if the run dies."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from ..errors import ResourceError
+from .events import Ended, Entry, Found, Judged, Restarted, Started
+from .protocol import Implementation
+from .report import Report
+from .result import Event, Finding, Restart, Result
+
+_encoder = msgspec.json.Encoder()
+
+
+class EventLog:
+    """Writes the events of one run to an open file, a line each; what is written stays if the run dies."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._began = time.perf_counter()
+
+    def start(self, subject: str, impl: Implementation) -> None:
+        """The run begins now."""
+        self._began = time.perf_counter()
+        self._write(Started(subject, impl, time=time.time()))
+
+    def add(self, event: Event, report: Report) -> None:
+        """What the runner says next."""
+        match event:
+            case Result():
+                self._write(_judged(event, report))
+            case Restart():
+                self._write(Restarted(event.number, event.label, event.why))
+            case Finding():
+                self._write(Found(event.verdict, event.about, event.message, event.cases))
+
+    def end(self, exit_code: int) -> None:
+        """The run is over."""
+        self._write(Ended(exit_code, round(time.perf_counter() - self._began, 3)))
+
+    def _write(self, entry: Entry) -> None:
+        self._file.write(_encoder.encode(entry) + b"\n")
+
+
+def _judged(result: Result, report: Report) -> Judged:
+    case = result.case
+    judged = Judged(
+        case=case.id,
+        label=result.label,
+        clauses=case.clauses,
+        truth=case.truth,
+        level=case.level,
+        verdict=result.verdict,
+        why=case.why,
+        step=result.step,
+        difference=result.difference,
+        message=result.message,
+        seconds=round(result.seconds, 6),
+        expected=result.expected,
+    )
+    return judged if judged.quiet else msgspec.structs.replace(judged, repeat=report.repeat(result))
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[EventLog]:
+    """A log in a new file at `path`, flushed and closed at the end, however that comes.
+
+    Raises:
+        ResourceError: The file cannot be written.
+    """
+    try:
+        file = path.open("wb")
+    except OSError as error:
+        raise ResourceError(f"cannot write the event log '{path}': {error.strerror}") from error
+    with file:
+        yield EventLog(file)
