@@ -18,6 +18,7 @@ from refimpl.burnpack.layout import byte_length
 from refimpl.tensor import packing, quantizing, scales
 from refimpl.tensor.blocks import BlockLayout
 from refimpl.tensor.calibration import Calibration, CalibrationRange, QParams, compute_q_params, compute_range
+from refimpl.tensor.data import TensorData
 from refimpl.tensor.device import Device
 from refimpl.tensor.dtype import DType
 from refimpl.tensor.scheme import BlockSize, QuantScheme, QuantStore, QuantValue, ScaleDtype
@@ -288,3 +289,44 @@ def test_folded_axes_give_every_value_the_scale_of_its_block(
     assert {p: int(spread[p]) for p in exact.indices(shape)} == {
         p: places[exact.block_of(p, scheme.per_block[0].dims)] for p in exact.indices(shape)
     }
+
+
+@st.composite
+def stored(draw: st.DrawFn) -> tuple[QuantScheme, tuple[int, ...]]:
+    """A scheme of one level and any shape: blocks may be cut off at the edge."""
+    shape = draw(shapes)
+    block = draw(st.lists(extents, min_size=1, max_size=len(shape)))
+    dtype = draw(scale_dtypes)
+    per_block = draw(st.sampled_from([None, (BlockSize(block), dtype)]))
+    store = draw(stores(len(shape)))
+    return QuantScheme(
+        draw(values), store, per_tensor=None if per_block else dtype, per_block=per_block
+    ), shape
+
+
+@pytest.mark.clause("QNT-9", "QNT-21", "QNT-28", "QNT-29", "QNT-30")
+@given(made=stored(), data=st.data())
+def test_stored_bytes_of_any_layout_decode_to_codes_times_the_scales_of_their_blocks(
+    made: tuple[QuantScheme, tuple[int, ...]], data: st.DataObject
+) -> None:
+    scheme, shape = made
+    block = scheme.per_block[0].dims if scheme.per_block else shape
+    value, count = scheme.value, math.prod(shape)
+    low, high = (0, (1 << value.bits - 1) - 1) if value.is_float else exact.RANGES[value.name]
+    top = {QuantValue.E4M3: 0x7E, QuantValue.E5M2: 0x7B}.get(value, high)
+    drawn = data.draw(st.lists(st.integers(low, top), min_size=count, max_size=count))
+    codes = {p: c & 0xFF for p, c in zip(exact.indices(shape), drawn, strict=True)}
+    grid = [-(-extent // size) for extent, size in zip(shape, exact_block(block, shape), strict=True)]
+    kept = {
+        at: exact.stored_scale(Fraction(data.draw(positive)), scheme.scale_dtype)
+        for at in exact.indices(grid)
+    }
+    raw = exact.packed(codes, shape, scheme) + b"".join(
+        exact.scale_bytes(kept[at], scheme.scale_dtype) for at in grid_order(grid, scheme)
+    )
+    tensor = Tensor.from_data(TensorData(DType.qfloat(scheme), shape, raw), CPU)
+
+    assert bytes(tensor.to_data().bytes) == raw
+    assert tensor.dequantize().to_numpy().reshape(-1).tolist() == [
+        exact.single(kept[exact.block_of(p, block)] * exact.code_value(codes[p], value)) for p in codes
+    ]
