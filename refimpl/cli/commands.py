@@ -8,6 +8,7 @@ from __future__ import annotations
 #: Name: (module in this folder, what it does).
 COMMANDS = {
     "conform": ("conform", "Run the cases against a subject and print the clause table."),
+    "fuzz": ("fuzz", "Ask the reference and a subject the same at random, and make what differs small."),
     "inspect": ("inspect", "Show what is in a burnpack file."),
     "report": ("report", "Make JUnit XML, Markdown, JSON or an HTML page from event logs."),
     "spec": ("spec", "Show, list or search the clauses of the specification."),

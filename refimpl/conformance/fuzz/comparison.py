@@ -1,0 +1,102 @@
+"""One trace put to the reference and to a subject, and how the two answers differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ...errors import SubjectError
+from ..case import Match, Outcome, Step
+from ..matcher import Difference, compare
+from ..process import SubjectCrashError, SubjectTimeoutError
+from ..subject import Subject
+
+#: More kills than this while one fault is made small are not worth the wait.
+MAX_KILLS = 8
+
+#: The reference itself has no answer: our own fault.
+OURS = "the reference raised"
+TIMEOUT, CRASH, NONSENSE = "timeout", "crash", "adapter fault"
+FAULTS = (TIMEOUT, CRASH, NONSENSE)
+
+_PLAIN = Match()
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """Steps, and the clauses that they are about."""
+
+    steps: tuple[Step, ...]
+    clauses: tuple[str, ...]
+    #: What the subject must claim to be asked.
+    requires: tuple[str, ...] = ()
+
+
+class Disagreement(msgspec.Struct, frozen=True):
+    """How a subject's answer to a trace is not the reference's."""
+
+    #: What kind of fault it is: two of one kind are taken for one fault.
+    kind: str
+    step: int | None = None
+    difference: Difference | None = None
+    message: str = ""
+
+
+class Comparison:
+    """The reference and a subject, asked the same trace."""
+
+    def __init__(self, reference: Subject, subject: Subject) -> None:
+        self.reference = reference
+        self.subject = subject
+        #: Traces that only one of the two can take to the end.
+        self.unasked = 0
+        self.kills = 0
+
+    def ask(self, steps: Sequence[Step]) -> Disagreement | None:
+        """The first step at which the two differ, or None; texts are not compared."""
+        try:
+            expected = self.reference.case("fuzz", steps, 1)
+        except SubjectError as error:
+            return Disagreement(OURS, message=str(error))
+        try:
+            got = self.subject.case("fuzz", steps, 1)
+        except SubjectError as error:
+            return self._fault(error)
+        for index, (wanted, value) in enumerate(zip(expected, got, strict=True)):
+            if stops(wanted) or stops(value):
+                self.unasked += stops(wanted) is not stops(value)
+                return None
+            found = compare(wanted, value, _PLAIN, text=False)
+            if found is not None:
+                kind = f"{name_of(steps[index])}: {form_of(wanted)}, not {form_of(value)}"
+                return Disagreement(kind, index, found)
+        return None
+
+    def _fault(self, error: SubjectError) -> Disagreement:
+        self.kills += 1
+        message = f"{error} {self.subject.stderr()[-400:]}".strip()
+        self.subject.restart()
+        if isinstance(error, SubjectTimeoutError):
+            return Disagreement(TIMEOUT, message=message)
+        return Disagreement(CRASH if isinstance(error, SubjectCrashError) else NONSENSE, message=message)
+
+
+def name_of(step: Step) -> str:
+    """The name of a step or of an observation."""
+    return str(step["do"]) if "do" in step else f"observe {step.get('observe')}"
+
+
+def form_of(outcome: Outcome) -> str:
+    """`ok`, or the kind of the error or panic."""
+    for fault in (outcome.error, outcome.panic):
+        if fault is not msgspec.UNSET:
+            return fault.kind
+    return "ok"
+
+
+def stops(outcome: Outcome) -> bool:
+    """Whether an outcome says that the trace cannot be compared further: it is wrong, or not supported."""
+    if outcome.unsupported is not msgspec.UNSET:
+        return True
+    faults = (outcome.error, outcome.panic)
+    return any(fault is not msgspec.UNSET and fault.kind in ("Protocol", "Capture") for fault in faults)
