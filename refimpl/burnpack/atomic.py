@@ -36,28 +36,33 @@ class AtomicFile:
     Clauses: BPK-30, BPK-31, BPK-32, BPK-33.
     """
 
-    __slots__ = ("_fd", "_published", "destination", "path")
+    __slots__ = ("_closed", "_fds", "_published", "destination", "path")
 
     def __init__(self, destination: str) -> None:
-        """Make the scratch file.
+        """Prepare to write `destination`; entering the `with` block makes the scratch file.
 
         Raises:
-            BurnpackError: the destination names no file, or its folder takes none.
+            BurnpackError: the destination names no file.
         """
-        name, start, _ = file_name(destination)
-        if name is None:
+        if file_name(destination)[0] is None:
             raise io(
                 f"cannot write to '{shown_path(destination)}': not a file path",
                 clause="BPK-29",
                 path=destination,
             )
         self.destination = destination
-        self._published = False
-        mode = _mode_of(destination)
+        self.path = ""
+        self._fds: list[int] = []
+        self._closed = self._published = False
+
+    def _create(self) -> None:
+        name, start, _ = file_name(self.destination)
+        mode = _mode_of(self.destination)
         while True:
-            self.path = f"{destination[:start]}{name}.{os.getpid()}-{next(_NEXT)}.tmp"
+            self.path = f"{self.destination[:start]}{name}.{os.getpid()}-{next(_NEXT)}.tmp"
             try:
-                self._fd = os.open(self.path, _FLAGS, 0o666 if mode is None else 0o600)
+                # No interrupt comes between this call and the list: a file that nobody knew of would stay.
+                self._fds.extend(map(os.open, (self.path,), (_FLAGS,), (0o666 if mode is None else 0o600,)))
                 break
             except FileExistsError:
                 continue
@@ -65,11 +70,11 @@ class AtomicFile:
                 raise self._failed(f"cannot create '{shown_path(self.path)}'", error, "BPK-33") from error
         if mode is not None:
             try:
-                os.fchmod(self._fd, mode)
+                os.fchmod(self._fds[0], mode)
             except OSError as error:
-                self._discard()
                 raise self._failed(
-                    f"cannot carry the permissions of '{shown_path(destination)}' onto the file replacing it",
+                    f"cannot carry the permissions of '{shown_path(self.destination)}' onto the file "
+                    "replacing it",
                     error,
                     "BPK-30",
                 ) from error
@@ -81,7 +86,7 @@ class AtomicFile:
             BurnpackError: the system refuses.
         """
         try:
-            write_all(self._fd, data)
+            write_all(self._fds[0], data)
         except OSError as error:
             raise self._failed(f"cannot write to '{shown_path(self.path)}'", error, "BPK-33") from error
 
@@ -92,9 +97,9 @@ class AtomicFile:
             BurnpackError: before the destination changed, or after: the message then says that it was saved.
         """
         try:
-            os.fsync(self._fd)
-            fd, self._fd = self._fd, -1
-            os.close(fd)
+            os.fsync(self._fds[0])
+            self._closed = True
+            os.close(self._fds[0])
         except OSError as error:
             raise self._failed(f"cannot flush '{shown_path(self.path)}' to disk", error, "BPK-33") from error
         if overwrite:
@@ -123,16 +128,17 @@ class AtomicFile:
         except OSError as refused:
             self._rename_if_absent(refused)
             return
-        self._published = True
         try:
             os.unlink(self.path)
         except OSError as error:
+            self._published = True
             raise self._failed(
                 f"'{shown_path(self.destination)}' was saved, but its scratch link '{shown_path(self.path)}' "
                 "could not be removed",
                 error,
                 "BPK-32",
             ) from error
+        self._published = True
         self._sync_folder()
 
     def _rename_if_absent(self, refused: OSError) -> None:
@@ -164,12 +170,14 @@ class AtomicFile:
         if not _POSIX:
             return
         _, start, _ = file_name(self.destination)
+        opened: list[int] = []
         try:
-            fd = os.open(self.destination[:start] or ".", os.O_RDONLY | os.O_CLOEXEC)
             try:
-                os.fsync(fd)
+                opened.extend(map(os.open, (self.destination[:start] or ".",), (os.O_RDONLY | os.O_CLOEXEC,)))
+                os.fsync(opened[0])
             finally:
-                os.close(fd)
+                for fd in opened:
+                    os.close(fd)
         except OSError as error:
             raise self._failed(
                 f"'{shown_path(self.destination)}' was saved, but syncing its directory failed, "
@@ -180,10 +188,12 @@ class AtomicFile:
 
     def _discard(self) -> None:
         """Close and remove the scratch file, unless it was published. What failed first is what is told."""
-        if self._fd >= 0:
-            fd, self._fd = self._fd, -1
+        if not self._fds:
+            return
+        if not self._closed:
+            self._closed = True
             with contextlib.suppress(OSError):
-                os.close(fd)
+                os.close(self._fds[0])
         if not self._published:
             with contextlib.suppress(OSError):
                 os.unlink(self.path)
@@ -197,6 +207,16 @@ class AtomicFile:
         )
 
     def __enter__(self) -> Self:
+        """Make the scratch file.
+
+        Raises:
+            BurnpackError: the folder takes none, or not with the mode of the old file.
+        """
+        try:
+            self._create()
+        except BaseException:
+            self._discard()
+            raise
         return self
 
     def __exit__(

@@ -33,15 +33,6 @@ def write_in_place(path: str, planned: Plan, *, overwrite: bool) -> None:
     Burn: burn_pack::Writer::write_to_file_in_place
     Clauses: BPK-32.
     """
-    try:
-        fd = os.open(path, _FLAGS if overwrite else _FLAGS | os.O_EXCL, 0o666)
-    except FileExistsError:
-        raise already_exists(path) from None
-    except (OSError, ValueError) as error:
-        errno = error.errno if isinstance(error, OSError) else None
-        raise io(
-            f"cannot create '{shown_path(path)}': {cause(error)}", clause="BPK-32", path=path, errno=errno
-        ) from error
 
     def write(data: Buffer) -> None:
         try:
@@ -54,6 +45,15 @@ def write_in_place(path: str, planned: Plan, *, overwrite: bool) -> None:
                 errno=error.errno,
             ) from error
 
+    try:
+        fd = os.open(path, _FLAGS if overwrite else _FLAGS | os.O_EXCL, 0o666)
+    except FileExistsError:
+        raise already_exists(path) from None
+    except (OSError, ValueError) as error:
+        errno = error.errno if isinstance(error, OSError) else None
+        raise io(
+            f"cannot create '{shown_path(path)}': {cause(error)}", clause="BPK-32", path=path, errno=errno
+        ) from error
     try:
         planned.emit(write)
     finally:

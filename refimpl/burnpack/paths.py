@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Final
 
@@ -20,7 +21,8 @@ def path_text(path: PathLike) -> str:
         ArgumentTypeError: `path` is no path. Plain bytes are none: they are the contents of a container.
     """
     if isinstance(path, (str, os.PathLike)):
-        return os.fsdecode(path)
+        with contextlib.suppress(TypeError):  # a path object whose text is none
+            return os.fsdecode(path)
     raise ArgumentTypeError(
         f"a path is text or a path object, got {type(path).__name__}",
         clause="BPK-28",

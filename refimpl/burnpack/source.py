@@ -85,7 +85,7 @@ class FileSource:
             BurnpackError: there is no such file, it may not be read, or it is no regular file.
         """
         self._fd = -1
-        self._lock = threading.Lock()
+        self._lock = None if hasattr(os, "pread") else threading.Lock()
         self._block = (0, b"")
         self.path: str | None = path
         try:
@@ -178,7 +178,7 @@ class FileSource:
         return whole.toreadonly()
 
     def _pread(self, fd: int, length: int, start: int) -> bytes:
-        if hasattr(os, "pread"):
+        if self._lock is None:
             return os.pread(fd, length, start)
         with self._lock:
             os.lseek(fd, start, os.SEEK_SET)

@@ -96,12 +96,20 @@ class NothingLost:
         self._others_are_untouched(after, scratch=killed or scratch_stays)
         if not mode_changes:
             self._mode_is_kept(after)
-        if not killed:
+        # One that was opened when there was no memory to remember its number cannot be closed.
+        if not killed and not isinstance(error, MemoryError):
             self._nothing_is_held(after)
         if error is not None:
             self._error_is_typed(error, errno)
         if self.again is not None:
             self._repeats()
+
+    def target_is_whole(self, *, killed: bool, returned: bool, scratch_stays: bool) -> None:
+        """The checks of what lies in the folder, for a save in another process, whose error is not known."""
+        after = Snapshot.of(self.target.parent)
+        error = None if returned or killed else KeyboardInterrupt()
+        self._target_is_old_or_new(after, error, killed=killed)
+        self._others_are_untouched(after, scratch=killed or scratch_stays)
 
     def _target_is_old_or_new(self, after: Snapshot, error: BaseException | None, *, killed: bool) -> None:
         """Checks 1 and 2."""
@@ -114,7 +122,7 @@ class NothingLost:
             assert now is None or now == old or self.new.startswith(now.content), (
                 "the target holds other bytes"
             )
-        elif killed:
+        elif killed or isinstance(error, (KeyboardInterrupt, MemoryError)):
             assert now == old or is_new, "the target is neither the old file nor the new one"
         elif saved_all_the_same(error):
             assert is_new, "the error says that it was saved, and the target is not the new file"

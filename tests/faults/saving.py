@@ -1,4 +1,4 @@
-"""Faults while a file is saved: every call with every errno, a disk that is full at every byte, and the rest."""
+"""Faults while a file is saved: every call with every errno, a disk that is full at every byte, and more."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def raised(save: Callable[[Path], None], target: Path) -> BaseException | None:
 
 @contextmanager
 def quick_syncs() -> Iterator[None]:
-    """Syncs that do nothing: what they are for is proven by replaying crashes, not by waiting for the disk."""
+    """Syncs that do nothing: what they are for is shown by replaying crashes, not by waiting for a disk."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda fd: None)
         yield
