@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from ..errors import InvalidArgumentError, PanicError
+from ..errors import ArgumentTypeError, InvalidArgumentError, PanicError
 from ..param.group import ParamGroup
 from ..param.param import Param
 from ..param.reparameterization import Reparameterization, Reparameterizer
@@ -71,8 +71,15 @@ class Lora(Reparameterizer):
             raise InvalidArgumentError(f"the rank of LoRA is an integer, got {self.rank!r}", clause="LRA-1")
         if self.rank == 0:
             raise PanicError("LoRA rank must be greater than 0, got 0", clause="LRA-1")
-        if self.dtype is not None and not self.dtype.is_float:
-            raise InvalidArgumentError(f"the factors of LoRA are floats, got {self.dtype}", clause="LRA-4")
+        if self.dtype is not None and not (isinstance(self.dtype, DType) and self.dtype.is_float):
+            raise InvalidArgumentError(f"the factors of LoRA are floats, got {self.dtype!r}", clause="LRA-4")
+        if not isinstance(self.alpha, int | float) or not isinstance(self.init_std, int | float | None):
+            raise ArgumentTypeError(
+                f"alpha and init_std of LoRA are numbers, got {self.alpha!r} and {self.init_std!r}",
+                clause="LRA-1",
+            )
+        if not isinstance(self.param_group, ParamGroup):
+            raise ArgumentTypeError(f"LoRA takes a ParamGroup, got {self.param_group!r}", clause="LRA-1")
 
     def set_param_group(self, group: ParamGroup) -> Lora:
         """The same for another group (LRA-1)."""
@@ -109,6 +116,13 @@ class QLora(Reparameterizer):
 
     lora: Lora
     quantizer: Quantizer
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.lora, Lora) or not isinstance(self.quantizer, Quantizer):
+            raise ArgumentTypeError(
+                f"QLora takes a Lora and a Quantizer, got {self.lora!r} and {self.quantizer!r}",
+                clause="LRA-10",
+            )
 
     def reparameterize(self, path: str, param: Param[Tensor]) -> tuple[Param[Tensor], LoraAdapter | None]:
         """`param` quantised if the quantizer selects it, frozen, and perhaps with an adapter."""

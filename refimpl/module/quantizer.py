@@ -40,11 +40,17 @@ class Quantizer(PathMapper):
             )
         self.calibration = calibration
         self.scheme = scheme
-        self.group = ParamGroup.all() if group is None else group
+        self.set_param_group(ParamGroup.all() if group is None else group)
         self.num_quantized = 0
 
     def set_param_group(self, group: ParamGroup) -> None:
         """Quantise what `group` selects from now on (QNT-38)."""
+        if not isinstance(group, ParamGroup):
+            raise ArgumentTypeError(
+                f"a quantizer takes a ParamGroup, got {group!r}",
+                clause="QNT-38",
+                hint='for example ParamGroup.from_predicate("weight")',
+            )
         self.group = group
 
     def map_float(self, param: Param[Tensor]) -> Param[Tensor]:

@@ -6,7 +6,7 @@ import warnings
 from os import PathLike
 from typing import TYPE_CHECKING, Self
 
-from ..errors import EmptyGroupWarning, PanicError, RecordError
+from ..errors import ArgumentTypeError, EmptyGroupWarning, PanicError, RecordError
 from ..param.group import ParamGroup
 from ..param.param import Param
 from ..param.param_id import ParamId
@@ -85,6 +85,8 @@ class ModuleTrait(ModuleNode):
         Burn: Module::quantize_weights
         Clauses: MOD-54, QNT-36, QNT-37, QNT-39.
         """
+        if not isinstance(quantizer, Quantizer):
+            raise _no_quantizer(quantizer)
         quantizer.check(self)
         before = quantizer.num_quantized
         mapped = self.map(quantizer)
@@ -94,6 +96,8 @@ class ModuleTrait(ModuleNode):
 
     def quantize_weights_group(self, quantizer: Quantizer, group: ParamGroup) -> Self:
         """`quantize_weights` for `group`, which the quantizer keeps (MOD-54, QNT-38)."""
+        if not isinstance(quantizer, Quantizer):
+            raise _no_quantizer(quantizer)
         quantizer.set_param_group(group)
         return self.quantize_weights(quantizer)
 
@@ -222,6 +226,14 @@ class _IdLister(ModuleVisitor):
 
     def visit_bool(self, param: Param[BoolTensor]) -> None:
         self.ids.append(param.id)
+
+
+def _no_quantizer(given: object) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        f"weights are quantised by a Quantizer, got {given!r}",
+        clause="MOD-54",
+        hint="Quantizer(Calibration.MIN_MAX, scheme)",
+    )
 
 
 def _warn_empty(group: ParamGroup, call: str) -> None:

@@ -43,6 +43,9 @@ class CalibrationRange:
     min: Tensor
     max: Tensor
 
+    def __post_init__(self) -> None:
+        _check_floats("a range is a least and a greatest value", self.min, self.max)
+
 
 @dataclass(frozen=True, slots=True)
 class QParams:
@@ -55,6 +58,10 @@ class QParams:
     scales: Tensor
     global_scale: Tensor | None = None
 
+    def __post_init__(self) -> None:
+        given = (self.scales,) if self.global_scale is None else (self.scales, self.global_scale)
+        _check_floats("scales are given", *given)
+
 
 def compute_range(scheme: QuantScheme, tensor: Tensor, calibration: Calibration) -> CalibrationRange:
     """The range of `tensor`, or of each of its blocks.
@@ -66,7 +73,7 @@ def compute_range(scheme: QuantScheme, tensor: Tensor, calibration: Calibration)
     Burn: burn_tensor::quantization::compute_range
     Clauses: QNT-11, QNT-12, QNT-16, QNT-36.
     """
-    _check(scheme, tensor)
+    _check(scheme, tensor, calibration)
     if calibration is Calibration.ABS_MEAN and scheme.has_two_levels:
         raise TensorError(
             "AbsMean calibration has no two-level form: BitNet's gamma is a mean over the whole "
@@ -95,6 +102,13 @@ def compute_q_params(scheme: QuantScheme, range: CalibrationRange) -> QParams:
     Burn: burn_backend::quantization::compute_q_params
     Clauses: QNT-13, QNT-14, QNT-15.
     """
+    check_scheme(scheme)
+    if not isinstance(range, CalibrationRange):
+        raise ArgumentTypeError(
+            f"scales are computed from a CalibrationRange, got {range!r}",
+            clause="QNT-13",
+            hint="compute_range(scheme, tensor, calibration) gives one",
+        )
     least, greatest = np.abs(range.min.to_numpy()), np.abs(range.max.to_numpy())
     low, high = scheme.value.range
     kind = least.dtype
@@ -124,6 +138,8 @@ def _two_levels(scales: NDArray[Any], dtype: ScaleDtype, like: Tensor) -> QParam
             clause="QNT-15",
             hint="with two levels the block scales are F16 or UE4M3",
         )
+    if not scales.size:
+        raise TensorError("max: cannot reduce an empty tensor", clause="QNT-15")
     wide = scales.astype(np.float32)
     whole = np.maximum(wide.max() / max_representable(dtype), SMALLEST).astype(np.float32)
     normalised = (wide / whole).astype(scales.dtype)
@@ -210,13 +226,34 @@ def _tensor(values: NDArray[Any], shape: tuple[int, ...], like: Tensor) -> Tenso
     return Tensor.from_data(np.asarray(values).reshape(shape), like.device, like.dtype)
 
 
-def _check(scheme: QuantScheme, tensor: Tensor) -> None:
-    if not isinstance(scheme, QuantScheme) or not isinstance(tensor, Tensor):
+def _check(scheme: object, tensor: object, calibration: object) -> None:
+    check_scheme(scheme)
+    if not isinstance(tensor, Tensor) or not isinstance(calibration, Calibration):
         raise ArgumentTypeError(
-            f"a range is computed from a QuantScheme and a float Tensor, got {scheme!r} and {tensor!r}",
+            f"a range is computed of a float Tensor by a Calibration, got {tensor!r} and {calibration!r}",
             clause="QNT-11",
         )
     refuse_quantized(tensor)
+
+
+def check_scheme(scheme: object) -> None:
+    """Refuse what is no scheme.
+
+    Raises:
+        ArgumentTypeError: as above.
+    """
+    if not isinstance(scheme, QuantScheme):
+        raise ArgumentTypeError(
+            f"a tensor is quantised by a QuantScheme, got {scheme!r}",
+            clause="QNT-5",
+            hint="QuantScheme(value=QuantValue.Q8S, store=QuantStore.NATIVE)",
+        )
+
+
+def _check_floats(what: str, *tensors: object) -> None:
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor) or not tensor.dtype.is_float:
+            raise ArgumentTypeError(f"{what} as float tensors, got {tensor!r}", clause="QNT-13")
 
 
 def refuse_quantized(tensor: Tensor) -> None:

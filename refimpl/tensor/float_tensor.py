@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Self
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..errors import TensorError, UnsupportedDTypeError
 from . import gradient
@@ -19,6 +19,7 @@ from .random import seed
 from .settings import locked_settings
 
 if TYPE_CHECKING:
+    from .bool_tensor import BoolTensor
     from .calibration import QParams
     from .quantized import QuantizedTensor
     from .scheme import QuantScheme
@@ -140,6 +141,14 @@ class Tensor(Activations):
             return joined
         return super().cat(tensors, dim)
 
+    def _compare(self, function: Callable[..., Any], other: Any, name: str) -> BoolTensor:
+        """As for every kind; a quantised operand is compared by its values in this dtype (QNT-35)."""
+        return super()._compare(function, _dense(other, self.dtype), name)
+
+    def mask_where(self, mask: BoolTensor, value: Self) -> Self:
+        """As for every kind; a quantised `value` gives its values in this dtype (QNT-35)."""
+        return super().mask_where(mask, _dense(value, self.dtype))
+
     # -- other dtypes
 
     def cast(self, dtype: DType) -> Tensor | IntTensor:
@@ -160,6 +169,10 @@ class Tensor(Activations):
     def int(self) -> IntTensor:
         """The elements in the device's int dtype, truncated towards zero."""
         return self._cast_to(Kind.INT, locked_settings(self.device).int_dtype)  # type: ignore[return-value]
+
+
+def _dense(operand: Any, dtype: DType) -> Any:
+    return operand.dequantize(dtype) if isinstance(operand, Tensor) else operand
 
 
 AnyTensor.classes[Kind.FLOAT] = Tensor

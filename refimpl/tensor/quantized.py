@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Final, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import TensorError
+from ..errors import TensorError, UnsupportedDTypeError
 from ..rust_text import debug_shape
 from . import gradient, packing, quantizing
-from .arguments import as_dim, as_ints, failed
+from .arguments import as_dim, as_ints, check_dtype, failed
 from .blocks import aligned
 from .calibration import Calibration, QParams, compute_q_params, compute_range
 from .core import AnyTensor, Number
@@ -22,6 +22,7 @@ from .dtype import DType, Kind
 from .float_tensor import Tensor
 from .gradient import GradState
 from .namespace import space_of
+from .operands import expect
 from .scheme import BlockSize, QuantScheme
 from .settings import locked_settings
 
@@ -114,7 +115,11 @@ class QuantizedTensor(Tensor):
         Burn: burn_tensor::Tensor::dequantize
         Clauses: QNT-21, QNT-22, QNT-35.
         """
-        target = locked_settings(self.device).float_dtype if dtype is None else dtype
+        target = locked_settings(self.device).float_dtype if dtype is None else check_dtype(dtype)
+        if not target.is_float:
+            raise UnsupportedDTypeError(
+                f"a quantised tensor is dequantised to floats, not to {target}", clause="QNT-21"
+            )
         out = np.empty(self._logical, target.numpy)
         quantizing.decode(self.to_numpy(), self.scheme, self._logical, out)
         state = gradient.fresh(self.device)
@@ -215,6 +220,7 @@ class QuantizedTensor(Tensor):
 
     def select(self, dim: int, indices: Any) -> Self:
         """The elements at `indices` along axis `dim`."""
+        expect("Select", AnyTensor.classes[Kind.INT], indices)
         plain = indices.inner()
         return self._rearranged(lambda t: t.select(dim, plain), self.scheme)
 
@@ -239,7 +245,7 @@ class QuantizedTensor(Tensor):
         if len(kinds) > 1:
             ours = isinstance(first, QuantizedTensor)
             raise TensorError(
-                f"Should be {'quantized' if ours else 'float'}, got {'float' if ours else 'quantized'}",
+                "internal error: entered unreachable code" if ours else "Should be float, got quantized",
                 clause="QNT-34",
                 hint="dequantise the quantised ones first",
             )

@@ -10,10 +10,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import TensorError
+from ..errors import ArgumentTypeError, TensorError
 from . import packing, scales
 from .blocks import BlockLayout
-from .calibration import QParams
+from .calibration import QParams, check_scheme
 from .codes import Scratch, codec
 from .scheme import QuantScheme, ScaleDtype
 from .stored_length import stored_length
@@ -34,6 +34,13 @@ def encode(values: NDArray[Any], scheme: QuantScheme, q_params: QParams) -> NDAr
     Burn: burn_flex::ops::qtensor::quantize
     Clauses: QNT-17, QNT-18, QNT-24, QNT-25, QNT-28, QNT-29, QNT-30.
     """
+    check_scheme(scheme)
+    if not isinstance(q_params, QParams):
+        raise ArgumentTypeError(
+            f"a tensor is quantised with QParams, got {q_params!r}",
+            clause="QNT-24",
+            hint="compute_q_params(scheme, range) gives them, and quantize_dynamic does it all",
+        )
     packing.check_axis(scheme, values.ndim)
     if not values.flags.c_contiguous:
         values = np.ascontiguousarray(values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
+from operator import index
 from typing import ClassVar, Final
 
 from ..errors import ArgumentTypeError, InvalidArgumentError, PanicError
@@ -104,7 +105,7 @@ class QuantStore:
 
 
 def _axis(axis: int) -> int:
-    if not isinstance(axis, int) or axis < 0:
+    if isinstance(axis, bool) or not hasattr(axis, "__index__") or (axis := index(axis)) < 0:
         raise InvalidArgumentError(
             f"a packing axis is an integer of at least 0, got {axis!r}",
             clause="QNT-2",
@@ -161,11 +162,14 @@ class BlockSize:
     dims: tuple[int, ...]
 
     def __init__(self, dims: Iterable[int]) -> None:
-        given = tuple(dims)
-        if not all(isinstance(d, int) and 0 <= d <= 255 for d in given):
+        given = tuple(dims) if isinstance(dims, Iterable) else (None,)
+        if not all(hasattr(d, "__index__") and 0 <= index(d) <= 255 for d in given):
             raise InvalidArgumentError(
-                f"the extents of a block are integers from 0 to 255, got {list(given)}", clause="QNT-7"
+                f"the extents of a block are integers from 0 to 255, got {dims!r}",
+                clause="QNT-7",
+                hint="BlockSize([1, 32])",
             )
+        given = tuple(index(d) for d in given)
         first = next((i for i, d in enumerate(given) if d != 1), len(given))
         if len(given) - first > MAX_BLOCK_DIMS:
             raise PanicError(

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from refimpl.errors import EmptyGroupWarning, InvalidArgumentError, PanicError, RecordError
+from refimpl.errors import ArgumentTypeError, EmptyGroupWarning, InvalidArgumentError, PanicError, RecordError
 from refimpl.module.lora import Lora, LoraAdapter
 from refimpl.module.module import Module
 from refimpl.module.quantizer import Quantizer
@@ -81,10 +81,18 @@ def test_a_rank_of_zero_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"rank": -1}, {"rank": 1.5}, {"rank": True}, {"dtype": DType.I32}], ids=str
+    "arguments",
+    [{"rank": -1}, {"rank": 1.5}, {"rank": True}, {"dtype": DType.I32}, {"dtype": "F16"}],
+    ids=str,
 )
 def test_a_configuration_that_makes_no_sense_is_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgumentError):
+        Lora(**{"rank": 1, "alpha": 1.0} | arguments)
+
+
+@pytest.mark.parametrize("arguments", [{"alpha": "1"}, {"init_std": "x"}, {"param_group": "w"}], ids=str)
+def test_a_part_of_another_type_is_refused(arguments: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentTypeError):
         Lora(**{"rank": 1, "alpha": 1.0} | arguments)
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from refimpl.errors import AlreadyQuantizedError, TensorError
+from refimpl.errors import AlreadyQuantizedError, ArgumentTypeError, TensorError
 from refimpl.module.lora import Lora, LoraAdapter, QLora
 from refimpl.module.quantizer import Quantizer
 from refimpl.param.group import ParamGroup
@@ -103,6 +103,11 @@ def test_a_record_holds_the_packed_base_and_the_dense_factors() -> None:
     assert kinds == {"weight": True, "weight.lora.a": False, "weight.lora.b": False, "bias": True}
     assert is_packed(loaded.weight)
     assert numbers(loaded.weight.val()) == numbers(module.weight.val())
+
+
+def test_its_parts_are_what_they_should_be() -> None:
+    with pytest.raises(ArgumentTypeError):
+        QLora(Lora(1, 1.0), Q8S)  # type: ignore[arg-type]
 
 
 @pytest.mark.clause("LRA-10")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -198,7 +199,17 @@ def test_a_quantizer_calibrates_as_it_is_told(calibration: Calibration) -> None:
     assert found.codes().tolist() == [[1, 0, 0]]
 
 
-@pytest.mark.parametrize("arguments", [("MinMax", QuantScheme()), (Calibration.MIN_MAX, "Q8S")])
-def test_a_quantizer_of_other_things_is_refused(arguments: tuple[Any, Any]) -> None:
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: Quantizer("MinMax", QuantScheme()),  # type: ignore[arg-type]
+        lambda: Quantizer(Calibration.MIN_MAX, "Q8S"),  # type: ignore[arg-type]
+        lambda: Quantizer(Calibration.MIN_MAX, QuantScheme(), "weight"),  # type: ignore[arg-type]
+        lambda: linear().quantize_weights(QuantScheme()),  # type: ignore[arg-type]
+        lambda: linear().quantize_weights_group(None, ParamGroup.all()),  # type: ignore[arg-type]
+        lambda: linear().quantize_weights_group(quantizer(), None),  # type: ignore[arg-type]
+    ],
+)
+def test_a_quantizer_and_its_parts_are_what_they_should_be(call: Callable[[], Any]) -> None:
     with pytest.raises(ArgumentTypeError):
-        Quantizer(*arguments)
+        call()

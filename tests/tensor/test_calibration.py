@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from refimpl.errors import AlreadyQuantizedError, ArgumentTypeError, TensorError
-from refimpl.tensor.calibration import Calibration, CalibrationRange, compute_q_params, compute_range
+from refimpl.tensor.calibration import Calibration, CalibrationRange, QParams, compute_q_params, compute_range
 from refimpl.tensor.device import Device
 from refimpl.tensor.dtype import DType
 from refimpl.tensor.scheme import BlockSize, QuantScheme, QuantStore, QuantValue, ScaleDtype
-from refimpl.tensor.tensor import Tensor
+from refimpl.tensor.tensor import IntTensor, Tensor
 
 CPU = Device("cpu")
 Q, F32, F16 = QuantValue, ScaleDtype.F32, ScaleDtype.F16
@@ -113,10 +113,45 @@ def test_codes_have_no_range_and_the_error_says_what_to_do() -> None:
     assert "dequantise it first" in (caught.value.hint or "")
 
 
-@pytest.mark.parametrize("arguments", [("Q8S", None), (QuantScheme(), None), (QuantScheme(), [1.0])])
-def test_what_is_no_scheme_and_no_tensor_is_refused(arguments: tuple[Any, Any]) -> None:
+ONE = tensor([1.0])
+INT = IntTensor.from_data([1], CPU)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: compute_range("Q8S", ONE, MIN_MAX),
+        lambda: compute_range(QuantScheme(), [1.0], MIN_MAX),
+        lambda: compute_range(QuantScheme(), INT, MIN_MAX),
+        lambda: compute_range(QuantScheme(), ONE, "MinMax"),
+        lambda: compute_q_params("Q8S", CalibrationRange(ONE, ONE)),
+        lambda: compute_q_params(QuantScheme(), None),
+        lambda: CalibrationRange(ONE, 1.0),
+        lambda: QParams(np.ones(1)),
+        lambda: QParams(INT),
+        lambda: QParams(ONE, 2.0),
+    ],
+)
+def test_what_is_no_scheme_no_float_tensor_and_no_calibration_is_refused(call: Any) -> None:
     with pytest.raises(ArgumentTypeError):
-        compute_range(*arguments, MIN_MAX)
+        call()
+
+
+@pytest.mark.clause("QNT-12", "QNT-15")
+def test_an_empty_tensor_has_no_greatest_block_scale_either() -> None:
+    """Observed: Burn finds a range of no blocks, and panics at the scale above them."""
+    empty = tensor(np.zeros((0, 8)))
+    scheme = blocks(4, dtype=F16, tensor=F32)
+    range_ = compute_range(scheme, empty, MIN_MAX)
+
+    assert range_.min.shape == (0, 2)
+    with pytest.raises(TensorError, match="max: cannot reduce an empty tensor"):
+        compute_q_params(scheme, range_)
+
+
+@pytest.mark.clause("QNT-16")
+def test_the_absolute_mean_of_nothing_is_nan() -> None:
+    assert np.isnan(ends(compute_range(QuantScheme(), tensor(np.zeros((0, 8))), ABS_MEAN))).all()
 
 
 @pytest.mark.clause("QNT-13")

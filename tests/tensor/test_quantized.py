@@ -149,6 +149,27 @@ def test_every_operation_on_codes_is_the_one_on_their_values(name: str) -> None:
         assert np.array_equal(np.array(found), np.array(expected), equal_nan=True)
 
 
+@pytest.mark.clause("QNT-35")
+def test_a_float_meets_the_values_of_codes_in_its_own_dtype() -> None:
+    codes = carried()
+    dense = codes.dequantize()
+    half = dense.cast(DType.F16)
+
+    assert (dense == codes).to_numpy().all()
+    assert (half > codes).to_numpy().tolist() == (half > dense.cast(DType.F16)).to_numpy().tolist()
+    assert dense.mask_where(dense > 0.0, codes).to_numpy().tolist() == dense.to_numpy().tolist()
+
+
+@pytest.mark.clause("QNT-34")
+def test_codes_and_floats_are_not_put_in_a_row() -> None:
+    """Observed: Burn's texts differ by which comes first."""
+    codes, dense = carried(), carried().dequantize()
+    with pytest.raises(TensorError, match="Should be float, got quantized"):
+        Tensor.cat([dense, codes], 0)
+    with pytest.raises(TensorError, match="internal error: entered unreachable code"):
+        Tensor.cat([codes, dense], 0)
+
+
 @pytest.mark.clause("QNT-32")
 def test_codes_are_no_number() -> None:
     with pytest.raises(TensorError, match="UnsupportedConversion"):

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refimpl.errors import TensorError
+from refimpl.errors import ArgumentTypeError, TensorError, UnsupportedDTypeError
 from refimpl.tensor import quantizing
 from refimpl.tensor.calibration import Calibration, QParams, compute_q_params, compute_range
 from refimpl.tensor.data import TensorData
@@ -350,6 +350,49 @@ def test_given_scales_are_rounded_up_before_they_are_used() -> None:
 
     assert codes.scales().tolist() == [0.125]
     assert codes.codes().tolist() == [102, 13]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: t.quantize("Q8S", QParams(t)),
+        lambda t: t.quantize(scheme(), None),
+        lambda t: t.quantize_dynamic("Q8S"),
+        lambda t: t.quantize_dynamic(scheme()).dequantize("F32"),
+        lambda t: t.quantize_dynamic(scheme()).select(0, [1]),
+    ],
+)
+def test_what_is_no_scheme_and_no_parameters_is_refused(call: Any) -> None:
+    with pytest.raises(ArgumentTypeError):
+        call(Tensor.from_data([1.0, 2.0], CPU))
+
+
+@pytest.mark.clause("QNT-21")
+@pytest.mark.parametrize("dtype", [DType.I32, DType.qfloat(scheme())], ids=["int", "quantised"])
+def test_codes_are_dequantised_to_floats_only(dtype: DType) -> None:
+    with pytest.raises(UnsupportedDTypeError):
+        quantized([1.0], scheme()).dequantize(dtype)
+
+
+@pytest.mark.clause("QNT-29", "QNT-30")
+def test_bits_that_no_code_takes_are_cleared_when_they_are_read() -> None:
+    how = scheme(Q.Q4S, U0)
+    raw_ = bytes.fromhex("21f3ffff") + np.float32(1).tobytes()
+    read = Tensor.from_data(TensorData(DType.qfloat(how), [3], raw_), CPU)
+
+    assert read.dequantize().to_numpy().tolist() == [1.0, 2.0, 3.0]
+    assert bytes(read.to_data().bytes)[:4].hex() == "21030000"
+
+
+@pytest.mark.clause("QNT-30")
+@pytest.mark.parametrize(
+    "how", [scheme(block=[2, 4]), scheme(block=[0]), scheme(store=S.packed_u32(1))], ids=str
+)
+def test_a_layout_that_does_not_exist_is_refused_with_burns_text(how: QuantScheme) -> None:
+    with pytest.raises(
+        TensorError, match=r"Quantized layout for shape \[8\] and dtype QFloat\(.*\) is invalid"
+    ):
+        Tensor.from_data(TensorData(DType.qfloat(how), [8], bytes(24)), CPU)
 
 
 @pytest.mark.clause("QNT-21")

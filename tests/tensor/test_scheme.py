@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from refimpl.errors import ArgumentTypeError, InvalidArgumentError, PanicError
@@ -42,7 +43,7 @@ def test_a_store_prints_as_burns_and_knows_whether_it_packs() -> None:
 
 
 @pytest.mark.clause("QNT-2")
-@pytest.mark.parametrize("axis", [-1, 0.5, "0", None])
+@pytest.mark.parametrize("axis", [-1, 0.5, "0", None, True])
 def test_a_packing_axis_is_an_integer_from_the_innermost(axis: Any) -> None:
     with pytest.raises(InvalidArgumentError):
         QuantStore.packed_u32(axis)
@@ -111,6 +112,14 @@ def test_more_axes_than_a_scheme_stores_are_refused_with_burns_text() -> None:
 def test_an_extent_of_a_block_fits_a_byte(extent: Any) -> None:
     with pytest.raises(InvalidArgumentError):
         BlockSize([extent])
+
+
+@pytest.mark.clause("QNT-2", "QNT-7")
+def test_the_integers_of_numpy_are_integers() -> None:
+    assert BlockSize(np.array([1, 32])) == BlockSize([32])
+    assert QuantStore.packed_u32(np.int64(1)) == QuantStore.packed_u32(1)
+    with pytest.raises(InvalidArgumentError, match="from 0 to 255, got 4"):
+        BlockSize(4)  # type: ignore[arg-type]
 
 
 def test_a_block_size_is_a_value() -> None:
