@@ -29,6 +29,7 @@ CHAPTERS = {
     "engine": ("engine/", "The same stages on an engine of somebody else."),
     "interchange": ("interchange/", "Files of other formats, and files made of files."),
     "conformance": ("conformance/", "Cases, subjects, and the judgement of one by the other."),
+    "testing": ("testing/", "What the tests of other projects take from here."),
     "cli": ("cli/", "The commands, one file each."),
     "__init__": ("The front door", "What `import refimpl` gives."),
 }
