@@ -7,15 +7,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
+import msgspec
 
 from ..conformance.case import Case, load_cases, selected
 from ..conformance.clauses import TRUTHS, load_clauses, not_applicable
+from ..conformance.expectations import Expectations, expectations_file, read_expectations
 from ..conformance.report import Report, unknown_clauses
+from ..conformance.result import Event, Result
 from ..conformance.runner import run
 from ..conformance.subject import FORMS, open_subject
 from ..errors import CaseError
+from .main import AS_EXPECTED, BROKEN
+from .recorded import recorded
+from .report import form_options
 from .table import print_report
-from .terminal import console, write_json
+from .terminal import console, plain, write_json
 
 #: Subjects of this project: to them, a step they do not support is a difference.
 OURS = ("refimpl", "burn")
@@ -32,6 +38,26 @@ OURS = ("refimpl", "burn")
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="Other case files.",
 )
+@click.option(
+    "--expectations",
+    "known",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Known differences; by default `spec/expectations/<subject>.toml` where there is one.",
+)
+@click.option("--update", is_flag=True, help="Rewrite the expectations to what this run shows.")
+@click.option("--sandbox", is_flag=True, help="Keep the subject apart: no network, no other process.")
+@click.option(
+    "--check-adapter",
+    metavar="COMMAND",
+    help="Only ask whether this command speaks the protocol as it should.",
+)
+@click.option(
+    "--events",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the event log, for `refimpl report`.",
+)
+@form_options
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 def command(
     subject: str,
@@ -39,13 +65,26 @@ def command(
     ids: tuple[str, ...],
     truths: tuple[str, ...],
     folder: Path | None,
+    known: Path | None,
+    update: bool,
+    sandbox: bool,
+    check_adapter: str | None,
+    events: Path | None,
     as_json: bool,
+    **forms: Path | None,
 ) -> int:
     """Run the cases against a subject and print the clause table.
 
     Without options the reference itself is on trial, against the answers recorded from real Burn. Real Burn
     (`burn`) is asked the cases whose truth is `contract` or `pinned`; the others are this project's own.
     """
+    if check_adapter is not None:
+        return _check_adapter(check_adapter, as_json=as_json)
+    file = expectations_file(subject) if known is None else known
+    if update and file is None:
+        raise click.UsageError("--update needs to know which file: give --expectations FILE")
+    if known is not None and not (update or known.is_file()):
+        raise click.UsageError(f"there is no file {known}")
     clauses = load_clauses()
     kinds = truths or (TRUTHS[:2] if subject == "burn" else TRUTHS)
     asked = _choose(load_cases(folder), chapters, ids, kinds)
@@ -53,14 +92,63 @@ def command(
         raise CaseError(f"case {case.id} names {name}, which no chapter has")
     in_question = {name: clause for name, clause in clauses.items() if clause.truth in kinds}
     report = Report(subject, in_question, not_applicable(), strict=subject in OURS)
-    with open_subject(subject) as opened, _progress(asked) as counted:
-        for result in run(opened, counted):
-            report.add(result)
+    whole = not (chapters or ids or truths or folder)
+    seen: list[Result] = []
+    with (
+        recorded(events, forms) as log,
+        open_subject(subject, sandbox=sandbox) as opened,
+        _progress(asked) as counted,
+    ):
+        version = opened.greeting.impl.version
+        expected = (
+            read_expectations(file, version) if file is not None and file.is_file() else Expectations(())
+        )
+        if log is not None:
+            log.start(subject, opened.greeting.impl)
+        told = _kept(run(opened, counted, expected.skip), seen if update else None)
+        for event in expected.judge(told, whole=whole):
+            report.add(event)
+            if log is not None:
+                log.add(event, report)
+        if log is not None:
+            log.end(report.exit_code())
+    if update and file is not None:
+        from ..conformance.rewrite import rewrite
+
+        file.write_text(rewrite(file, seen, version, whole=whole), encoding="utf-8")
     if as_json:
         write_json(report.as_json())
     else:
         print_report(report, whole=not ids)
     return report.exit_code()
+
+
+def _kept(events: Iterator[Event], seen: list[Result] | None) -> Iterator[Event]:
+    """The events, with the results kept in `seen` as they come."""
+    for event in events:
+        if seen is not None and isinstance(event, Result):
+            seen.append(event)
+        yield event
+
+
+def _check_adapter(command: str, *, as_json: bool) -> int:
+    """Whether a command speaks the protocol, question by question."""
+    from ..conformance.adapter_check import check_adapter
+
+    answers = list(check_adapter(command))
+    wrong = [answer for answer in answers if answer.fault]
+    if as_json:
+        write_json({"adapter": command, "questions": [msgspec.to_builtins(answer) for answer in answers]})
+        return AS_EXPECTED if not wrong else BROKEN
+    out = console()
+    for answer in answers:
+        out.print(plain(f"{'no ' if answer.fault else 'yes'}  {answer.question}"))
+        if answer.fault:
+            out.print(plain(f"     {answer.fault}"))
+            out.print(plain(f"     hint: {answer.hint}"))
+    told = f"{len(wrong)} of {len(answers)} answered no" if wrong else "the adapter is right"
+    out.print(plain(f"\n{command}: {told}"))
+    return AS_EXPECTED if not wrong else BROKEN
 
 
 def _choose(

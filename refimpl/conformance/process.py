@@ -170,7 +170,8 @@ class ProcessSubject:
         if not command or shutil.which(command[0]) is None:
             raise SubjectError(f"cannot start {command[0] if command else ''!r}: there is no such program")
         pipe = subprocess.PIPE
-        held, pass_fds = None, ()
+        held: int | None = None
+        pass_fds: tuple[int, ...] = ()
         words = list(command)
         if sys.platform == "linux":
             held, self._control = os.pipe()

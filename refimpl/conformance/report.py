@@ -121,7 +121,7 @@ class Report:
 
     def exit_code(self) -> int:
         """0 as expected, 1 differences, 2 the subject is broken, 3 our own cases are."""
-        verdicts = [event.verdict for event in (*self.failures, *self.findings)]
+        verdicts = [failure.verdict for failure in self.failures] + [found.verdict for found in self.findings]
         return exit_code(verdicts, strict=self.strict)
 
     def repeat(self, failure: Result) -> str:

@@ -159,3 +159,36 @@ def test_on_a_terminal_a_bar_is_shown_on_standard_error(
 
     assert json.loads(captured.out)["total"]["cases"] == 3
     assert "cases" in captured.err
+
+
+def test_a_run_writes_its_events_and_every_form_of_report(
+    cases: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    out = tmp_path_factory.mktemp("out")
+    words = [f"--{form}={out / form}" for form in ("events", "html", "junit", "markdown")]
+
+    assert conform(cases, "--subject", ECHO, *words) == 1
+    lines = [json.loads(line) for line in (out / "events").read_text().splitlines()]
+    assert [line["event"] for line in lines] == ["start", "result", "result", "result", "end"]
+    assert lines[3]["repeat"] == f"refimpl conform --subject '{ECHO}' --case plc.two"
+    assert lines[4]["exit_code"] == 1
+    assert "plc.two" in (out / "html").read_text()
+    assert 'failures="1"' in (out / "junit").read_text()
+    assert "fail: plc.two" in (out / "markdown").read_text()
+
+
+def test_an_update_explains_every_difference_of_the_next_run(cases: Path, tmp_path: Path) -> None:
+    known = tmp_path / "known.toml"
+
+    assert conform(cases, "--subject", ECHO, "--expectations", str(known), "--update") == 1
+    assert conform(cases, "--subject", ECHO, "--expectations", str(known)) == 0
+
+
+@pytest.mark.parametrize("words", [["--update"], ["--expectations", "/no/such/file.toml"]])
+def test_expectations_that_are_not_there_are_a_question_of_usage(cases: Path, words: list[str]) -> None:
+    assert conform(cases, "--subject", ECHO, *words) == 4
+
+
+def test_a_sandbox_is_for_processes(cases: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert conform(cases, "--subject", ECHO, "--sandbox") == 2
+    assert "runs in this process" in capsys.readouterr().err

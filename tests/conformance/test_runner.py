@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from refimpl.conformance import process, runner
+from refimpl.conformance import process
 from refimpl.conformance.case import Case, Outcome, load_cases
 from refimpl.conformance.clauses import load_clauses
 from refimpl.conformance.protocol import Caps, Greeting, Implementation

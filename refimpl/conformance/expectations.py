@@ -1,0 +1,175 @@
+"""The differences of a subject that are known, each with its reason: `spec/expectations/<subject>.toml`.
+
+An entry is bound to cases by a pattern, to versions of the subject and to the signature of the difference.
+A pattern that matches nothing, a difference that is gone and another difference than the one written down
+are verdicts of their own, so that such a file never says more than is so.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from ..errors import CaseError
+from .case import Variant
+from .clauses import spec_folder
+from .result import Event, Finding, Result
+from .verdict import FLAKY, PASS, SKIP, STALE, UNRECORDED, XFAIL
+from .versions import within
+
+Kind = Literal["xfail", "flaky", "skip"]
+
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry: which cases, of which versions, and why."""
+
+    #: The label of a case; `*` stands for any text.
+    case: str
+    reason: str
+    #: Bounds such as `>=0.23.0-pre.1, <0.24`; all versions when empty.
+    version: str = ""
+    #: The signature of the difference, with `*` for any text; an `xfail` has one.
+    difference: str = ""
+
+
+KINDS: tuple[Kind, ...] = ("xfail", "flaky", "skip")
+
+
+class Expectations:
+    """The entries for one version of a subject, and which of them have been used."""
+
+    def __init__(self, entries: Iterable[tuple[Kind, int, Entry]]) -> None:
+        #: Each entry with its kind and its place among those of its kind in the file.
+        self.entries = list(entries)
+        self._used: set[int] = set()
+
+    def skip(self, variant: Variant) -> str | None:
+        """The reason why a variant is not asked, or None."""
+        number = self._find(variant.label, (SKIP,))
+        return None if number is None else self.entries[number][2].reason
+
+    def judge(self, events: Iterable[Event], *, whole: bool = True) -> Iterator[Event]:
+        """The events with each known difference explained.
+
+        When `whole`, that is when every case was run, a `stale` follows for each entry that matched none.
+        """
+        for event in events:
+            yield self._explained(event) if isinstance(event, Result) else event
+        for number, (kind, _, entry) in enumerate(self.entries):
+            if whole and number not in self._used:
+                yield Finding(
+                    STALE, entry.case, f"the {kind} entry {entry.case!r} matches no case that was run"
+                )
+
+    def _explained(self, result: Result) -> Result:
+        if result.verdict in (SKIP, UNRECORDED):
+            return result
+        number = self._find(result.label, (XFAIL, FLAKY), result.signature)
+        if number is None:
+            return result
+        kind, _, entry = self.entries[number]
+        if kind == FLAKY:
+            return msgspec.structs.replace(result, expected=entry.reason)
+        if result.verdict == PASS:
+            message = f"passes, but is expected to fail: {entry.difference}"
+            return msgspec.structs.replace(result, verdict=STALE, message=message)
+        if not matches(entry.difference, result.signature):
+            message = f"{result.message} (another difference than the one expected: {entry.difference})"
+            return msgspec.structs.replace(result, message=message.strip())
+        return msgspec.structs.replace(result, verdict=XFAIL, expected=entry.reason)
+
+    def _find(self, label: str, kinds: tuple[str, ...], signature: str = "") -> int | None:
+        """The entry for a case: of several, one whose difference is this one."""
+        found: int | None = None
+        for number, (kind, _, entry) in enumerate(self.entries):
+            if kind in kinds and matches(entry.case, label):
+                self._used.add(number)
+                if found is None or (signature and matches(entry.difference, signature)):
+                    found = number
+        return found
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether `text` is `pattern`, in which each `*` stands for any text; in linear time."""
+    first, *rest = pattern.split("*")
+    if not rest:
+        return text == pattern
+    *middle, last = rest
+    if not text.startswith(first) or len(text) < len(first) + len(last) or not text.endswith(last):
+        return False
+    at, end = len(first), len(text) - len(last)
+    for part in middle:
+        at = text.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
+
+
+def expectations_file(subject: str) -> Path | None:
+    """The file that belongs to a subject of this project, if there is one."""
+    if not subject.isidentifier():
+        return None
+    path = spec_folder() / "expectations" / f"{subject}.toml"
+    return path if path.is_file() else None
+
+
+def read_entries(path: Path) -> list[tuple[Kind, int, Entry]]:
+    """All entries of a file.
+
+    Raises:
+        CaseError: The file is none of expectations; names the file, the line and the field.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        table: dict[str, Any] = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise CaseError(f"{path}: no TOML: {error}") from None
+    for kind, group in table.items():
+        if kind not in KINDS or not isinstance(group, list):
+            raise CaseError(f"{path}, field `{kind}`: a file has lists of `xfail`, `flaky` and `skip` alone")
+    entries: list[tuple[Kind, int, Entry]] = []
+    for kind in KINDS:
+        for place, fields in enumerate(table.get(kind, ())):
+            try:
+                entry = msgspec.convert(fields, Entry)
+                _check(kind, entry)
+            except (msgspec.ValidationError, ValueError) as error:
+                message, _, field = str(error).partition(" - at `$")
+                where = f"{path}, line {_line(text, kind, place)}, field `{kind}[{place}]{field.rstrip('`')}`"
+                raise CaseError(f"{where}: {message}") from None
+            entries.append((kind, place, entry))
+    return entries
+
+
+def _line(text: str, kind: str, place: int) -> int:
+    """The line of an entry's heading."""
+    headings = re.finditer(rf"^\s*\[\[\s*{kind}\s*\]\]", text, re.MULTILINE)
+    starts = [heading.end() for heading in headings]
+    return text.count("\n", 0, starts[place]) + 1 if place < len(starts) else 1
+
+
+def _check(kind: Kind, entry: Entry) -> None:
+    if not entry.reason.strip():
+        raise ValueError("say why - at `$.reason`")
+    if (kind == XFAIL) != bool(entry.difference):
+        words = "an xfail names its difference" if kind == XFAIL else f"a {kind} has no difference"
+        raise ValueError(f"{words} - at `$.difference`")
+    try:
+        within("0", entry.version)
+    except ValueError as error:
+        raise ValueError(f"{error} - at `$.version`") from None
+
+
+def read_expectations(path: Path, version: str) -> Expectations:
+    """The entries of a file that hold for a version of the subject.
+
+    Raises:
+        CaseError: The file is broken.
+    """
+    return Expectations(entry for entry in read_entries(path) if within(version, entry[2].version))

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from refimpl.conformance.case import load_cases
+from refimpl.conformance.expectations import (
+    Expectations,
+    expectations_file,
+    matches,
+    read_entries,
+    read_expectations,
+)
+from refimpl.conformance.result import Event, Finding, Result
+from refimpl.conformance.rewrite import UNEXPLAINED, rewrite
+from refimpl.conformance.runner import run
+from refimpl.conformance.subject import open_subject
+from refimpl.errors import CaseError
+
+from .folder import case_of, write_case
+
+ECHO = "py:tests.conformance.broken:Echo"
+TWO = "step 0: $.ok: expected 2, got 1"
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Path:
+    """One case that passes, one that gives 1 for 2."""
+    write_case(tmp_path / "cases", case_of())
+    write_case(tmp_path / "cases", case_of("plc.two", expect=[{"ok": 2}]))
+    return tmp_path / "cases"
+
+
+def expecting(folder: Path, text: str, version: str = "1.0") -> Expectations:
+    path = folder.parent / "subject.toml"
+    path.write_text(text, encoding="utf-8")
+    return read_expectations(path, version)
+
+
+def judged(folder: Path, expected: Expectations) -> list[Event]:
+    with open_subject(ECHO) as subject:
+        return list(expected.judge(run(subject, load_cases(folder), expected.skip)))
+
+
+def verdicts(events: list[Event]) -> list[str]:
+    return [event.verdict for event in events if isinstance(event, Result | Finding)]
+
+
+def test_a_known_difference_is_xfail_with_its_reason(cases: Path) -> None:
+    text = f'[[xfail]]\ncase = "plc.two"\ndifference = "{TWO}"\nreason = "one is enough"'
+    events = judged(cases, expecting(cases, text))
+
+    assert verdicts(events) == ["pass", "xfail"]
+    assert isinstance(events[1], Result)
+    assert events[1].expected == "one is enough"
+
+
+def test_another_difference_than_the_one_written_down_is_a_failure(cases: Path) -> None:
+    text = '[[xfail]]\ncase = "plc.two"\ndifference = "step 0: $.ok: expected 2, got 3"\nreason = "r"'
+    events = judged(cases, expecting(cases, text))
+
+    assert verdicts(events) == ["pass", "fail"]
+    assert isinstance(events[1], Result)
+    assert "another difference" in events[1].message
+
+
+def test_a_known_difference_that_is_gone_is_stale(cases: Path) -> None:
+    text = '[[xfail]]\ncase = "plc.one"\ndifference = "*"\nreason = "r"'
+
+    assert verdicts(judged(cases, expecting(cases, text))) == ["stale", "fail"]
+
+
+def test_a_pattern_that_matches_no_case_is_stale(cases: Path) -> None:
+    text = '[[skip]]\ncase = "grp.*"\nreason = "r"'
+    events = judged(cases, expecting(cases, text))
+
+    assert verdicts(events) == ["pass", "fail", "stale"]
+    assert isinstance(events[-1], Finding)
+    assert events[-1].about == "grp.*"
+
+
+def test_a_run_of_some_cases_says_nothing_of_patterns_for_others(cases: Path) -> None:
+    expected = expecting(cases, '[[skip]]\ncase = "grp.*"\nreason = "r"')
+
+    assert list(expected.judge([], whole=False)) == []
+
+
+def test_a_skipped_case_is_not_asked(cases: Path) -> None:
+    events = judged(cases, expecting(cases, '[[skip]]\ncase = "plc.t*"\nreason = "kills the machine"'))
+
+    assert verdicts(events) == ["pass", "skip"]
+    assert isinstance(events[1], Result)
+    assert (events[1].expected, events[1].seconds) == ("kills the machine", 0.0)
+
+
+@pytest.mark.parametrize("case", ["plc.one", "plc.two"])
+def test_a_flaky_case_may_pass_and_may_fail(cases: Path, case: str) -> None:
+    expected = expecting(cases, f'[[flaky]]\ncase = "{case}"\nreason = "by chance"')
+    explained = [event for event in judged(cases, expected) if isinstance(event, Result) and event.expected]
+
+    assert [result.label for result in explained] == [case]
+
+
+def test_an_entry_for_other_versions_is_as_if_it_were_not_there(cases: Path) -> None:
+    text = f'[[xfail]]\ncase = "plc.two"\nversion = "<1.0"\ndifference = "{TWO}"\nreason = "r"'
+
+    assert verdicts(judged(cases, expecting(cases, text, "1.0"))) == ["pass", "fail"]
+    assert verdicts(judged(cases, expecting(cases, text, "0.9"))) == ["pass", "xfail"]
+
+
+def test_of_two_entries_for_a_case_the_one_with_its_difference_counts(cases: Path) -> None:
+    other = '[[xfail]]\ncase = "plc.two"\ndifference = "other"\nreason = "a"\n'
+    text = other + f'[[xfail]]\ncase = "plc.*o"\ndifference = "*{TWO[6:]}"\nreason = "b"'
+
+    assert verdicts(judged(cases, expecting(cases, text))) == ["pass", "xfail"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[xfail]]\ncase = ?", "line 2"),
+        ('[[xfail]]\ncase = "a"\nreason = "r"', r"xfail\[0\].difference"),
+        ('[[skip]]\ncase = "a"\nreason = "r"\ndifference = "d"', "a skip has no difference"),
+        ('[[skip]]\ncase = "a"\nreason = " "', r"skip\[0\].reason"),
+        ('[[skip]]\ncase = "a"', "reason"),
+        ('[[skip]]\ncase = "a"\nreason = "r"\nversion = "1"', r"skip\[0\].version"),
+        ('[[skip]]\ncase = "a"\nreason = "r"\n[[skip]]', r"line 4, field `skip\[1\]`"),
+        ('[[fails]]\ncase = "a"', "fails"),
+        ('[[skip]]\ncase = 3\nreason = "r"', r"line 1, field `skip\[0\].case`"),
+    ],
+)
+def test_a_broken_file_is_a_fault_of_ours_that_names_the_place(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "broken.toml"
+    path.write_text(text)
+
+    with pytest.raises(CaseError, match=words):
+        read_entries(path)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "is_so"),
+    [
+        ("a", "a", True),
+        ("a", "ab", False),
+        ("a*", "ab", True),
+        ("*b", "ab", True),
+        ("a*a", "a", False),
+        ("a*b*c", "a-b-c", True),
+        ("a*b*c", "a-c-b", False),
+        ("*x*", "axb", True),
+        ("$.ok[0]", "$.ok[0]", True),
+        ("$.ok[*]: *", "$.ok[17]: expected 1, got 2", True),
+    ],
+)
+def test_a_star_stands_for_any_text_and_nothing_else_is_special(pattern: str, text: str, is_so: bool) -> None:
+    assert matches(pattern, text) is is_so
+
+
+def test_no_pattern_takes_long() -> None:
+    started = time.monotonic()
+    matches("*a" * 5_000 + "b", "a" * 50_000)
+
+    assert time.monotonic() - started < 0.5
+
+
+def test_only_subjects_of_this_project_have_a_file_by_name() -> None:
+    assert expectations_file("cmd:../../etc/passwd") is None
+    assert expectations_file("nobody") is None
+
+
+def rewritten(folder: Path, text: str, *, whole: bool = True) -> str:
+    path = folder.parent / "subject.toml"
+    if text:
+        path.write_text(text, encoding="utf-8")
+    with open_subject(ECHO) as subject:
+        results = [event for event in run(subject, load_cases(folder)) if isinstance(event, Result)]
+    return rewrite(path, results, "1.0", whole=whole)
+
+
+def test_an_update_writes_an_entry_for_each_difference_that_then_explains_it(cases: Path) -> None:
+    text = rewritten(cases, "")
+
+    assert UNEXPLAINED in text
+    assert verdicts(judged(cases, expecting(cases, text))) == ["pass", "xfail"]
+
+
+def test_an_update_keeps_comments_and_entries_and_drops_what_is_of_no_use(cases: Path) -> None:
+    kept = f'# Why.\n[[xfail]]\ncase = "plc.two" # two\ndifference = "{TWO}"\nreason = "known"\n'
+    stale = '\n[[xfail]]\ncase = "plc.one"\ndifference = "*"\nreason = "gone"\n'
+    other = '\n# Later.\n[[skip]]\ncase = "x"\nversion = ">1"\nreason = "elsewhere"\n'
+    text = rewritten(cases, kept + stale + other)
+
+    assert kept in text
+    assert "gone" not in text
+    assert other in text
+
+
+def test_an_update_writes_the_new_difference_over_the_old(cases: Path) -> None:
+    text = rewritten(cases, '[[xfail]]\ncase = "plc.two"\ndifference = "old"\nreason = "known"\n')
+
+    assert text == f'[[xfail]]\ncase = "plc.two"\ndifference = "{TWO}"\nreason = "known"\n'
+
+
+def test_an_update_of_what_is_right_changes_nothing(cases: Path) -> None:
+    text = rewritten(cases, "")
+
+    assert rewritten(cases, text) == text
+
+
+def test_an_update_drops_a_section_that_is_empty(cases: Path) -> None:
+    assert "skip" not in rewritten(cases, '[[skip]]\ncase = "x"\nreason = "r"\n')
+
+
+def test_an_update_from_some_cases_leaves_the_entries_for_others(cases: Path) -> None:
+    text = '[[skip]]\ncase = "grp.x"\nreason = "r"\n'
+
+    assert rewritten(cases, text, whole=False).startswith(text)
