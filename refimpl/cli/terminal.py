@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import unicodedata
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,8 @@ def console(*, stderr: bool = False) -> Console:
             raise BrokenPipeError
 
     stream = sys.stderr if stderr else sys.stdout
+    if isinstance(stream, io.TextIOWrapper):  # what its encoding does not have is written as an escape
+        stream.reconfigure(errors="backslashreplace")
     terminal = stream.isatty()
     width = None if terminal else 110
     return PlainConsole(
@@ -44,7 +47,22 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def write_json(value: Any) -> None:
-    """One JSON value on standard output, and nothing else."""
+    """One JSON value on standard output, and nothing else.
+
+    Strings keep every character; what a terminal may obey, or the stream cannot write, is escaped.
+    """
     import msgspec
 
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    sys.stdout.write("".join(c if _is_inert(c, unicode) else _json_escape(c) for c in text) + "\n")
+
+
+def _is_inert(character: str, unicode: bool) -> bool:
+    return character == "\n" or (character.isprintable() and (unicode or character.isascii()))
+
+
+def _json_escape(character: str) -> str:
+    """As JSON writes any character in ASCII: one or two UTF-16 units."""
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
