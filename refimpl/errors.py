@@ -117,6 +117,7 @@ class RecordError(RefimplError):
         super().__init__(self.prefix + detail, clause=clause, hint=hint)
         self.detail = detail
         self.path = path
+        _note_file(self, path)
         self.tensor = tensor
         self.errno = errno
 
@@ -157,8 +158,15 @@ class BurnpackError(RefimplError):
         super().__init__(message, clause=clause, hint=hint)
         self.kind = kind
         self.path = path
+        _note_file(self, path)
         self.tensor = tensor
         self.errno = errno
+
+    def found_in(self, path: str) -> None:
+        """Say which file the error is about, if nobody has yet."""
+        if self.path is None:
+            self.path = path
+            _note_file(self, path)
 
 
 class TensorNotFoundError(BurnpackError, KeyError):
@@ -178,3 +186,9 @@ class CaseError(RefimplError):
 
 class SubjectError(RefimplError):
     """A subject that does not answer as the protocol says."""
+
+
+def _note_file(error: RefimplError, path: str | None) -> None:
+    """Say below the message which file it is about, unless the message does."""
+    if path is not None and repr(path) not in error.message:
+        error.add_note(f"file: {path!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import cast
 
+from ..errors import BurnpackError
 from .atomic import AtomicFile
 from .in_place import write_in_place
 from .limits import ReaderLimits
@@ -43,12 +44,14 @@ def open_burnpack(
     """
     if isinstance(path, (bytes, bytearray, memoryview)):
         return Pack(MemorySource(path), limits)
-    name = path_text(path)
-    source = FileSource(name if exact else existing(name))
+    name = path_text(path) if exact else existing(path_text(path))
+    source = FileSource(name)
     try:
         return Pack(source, limits)
-    except BaseException:
+    except BaseException as error:
         source.close()
+        if isinstance(error, BurnpackError):
+            error.found_in(name)
         raise
 
 

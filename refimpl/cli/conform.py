@@ -80,7 +80,7 @@ def command(
     """
     if check_adapter is not None:
         return _check_adapter(check_adapter, as_json=as_json)
-    file = expectations_file(subject) if known is None else known
+    file = expectations_file(subject) if known is None and folder is None else known
     if update and file is None:
         raise click.UsageError("--update needs to know which file: give --expectations FILE")
     if known is not None and not (update or known.is_file()):
@@ -92,7 +92,7 @@ def command(
         raise CaseError(f"case {case.id} names {name}, which no chapter has")
     in_question = {name: clause for name, clause in clauses.items() if clause.truth in kinds}
     report = Report(subject, in_question, not_applicable(), strict=subject in OURS)
-    whole = not (chapters or ids or truths or folder)
+    whole = not (chapters or ids or truths)
     seen: list[Result] = []
     with (
         recorded(events, forms) as log,
@@ -105,7 +105,7 @@ def command(
         )
         if log is not None:
             log.start(subject, opened.greeting.impl)
-        told = _kept(run(opened, counted, expected.skip), seen if update else None)
+        told = _kept(run(opened, counted, expected.skip, whole=whole), seen if update else None)
         for event in expected.judge(told, whole=whole):
             report.add(event)
             if log is not None:
@@ -161,13 +161,16 @@ def _choose(
         if not any(selected(case.id, prefix) for case in cases):
             raise click.UsageError(f"there is no case {prefix!r}")
     wanted = {chapter.lower() for chapter in chapters}
-    return [
+    chosen = [
         case
         for case in cases
         if case.truth in truths
         and (not wanted or case.chapter in wanted)
         and (not ids or any(selected(case.id, prefix) for prefix in ids))
     ]
+    if not chosen:
+        raise click.UsageError("no case fits all of these options")
+    return chosen
 
 
 @contextmanager

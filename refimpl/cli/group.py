@@ -78,6 +78,7 @@ def _code(error: RefimplError) -> int:
 
 def _say(error: RefimplError) -> None:
     lines = [f"error: {error}"]
+    lines += [note for note in getattr(error, "__notes__", ()) if not note.startswith(("clause: ", "hint: "))]
     if error.clause is not None:
         lines.append(f"clause: {error.clause} (refimpl spec {error.clause})")
     if error.hint is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from .commands import help_text
@@ -15,6 +16,7 @@ def main(arguments: list[str] | None = None) -> int:
     Help is printed from a table before anything else is imported.
     """
     words = sys.argv[1:] if arguments is None else arguments
+    _open_closed_streams()
     try:
         if words in ([], ["--help"], ["-h"], ["help"]):
             sys.stdout.write(help_text())
@@ -37,10 +39,15 @@ def main(arguments: list[str] | None = None) -> int:
     return code
 
 
+def _open_closed_streams() -> None:
+    """Python has no stream where a shell closed one (`>&-`): what is written there goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - it lives as long as the process
+
+
 def _pipe_closed() -> int:
     """Nobody reads any more (`refimpl ... | head`): no error, and nothing more to say."""
-    import os
-
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return AS_EXPECTED
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -13,6 +12,7 @@ from ..errors import SubjectError
 from .case import Outcome, Step
 from .process import CASE_SECONDS, ProcessSubject
 from .protocol import encode
+from .subject import split_command
 
 #: The words that cases require of a subject, besides dtypes and fixtures.
 CAPABILITIES: Final = frozenset((
@@ -52,7 +52,7 @@ def check_adapter(command: str) -> Iterator[Answer]:
     Raises:
         SubjectError: There is no such command.
     """
-    words = shlex.split(command)
+    words = split_command(command)
     if not words:
         raise SubjectError("--check-adapter needs a command line")
     with tempfile.TemporaryDirectory(prefix="refimpl-", ignore_cleanup_errors=True) as root:

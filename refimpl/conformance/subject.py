@@ -126,7 +126,7 @@ def open_subject(name: str, *, sandbox: bool = False) -> Iterator[Subject]:
     if name == "burn":
         command = [str(build_burn())]
     elif name.startswith("cmd:"):
-        command = shlex.split(name.removeprefix("cmd:"))
+        command = split_command(name.removeprefix("cmd:"))
     else:
         raise SubjectError(f"there is no subject {name!r}", hint=f"a subject is {FORMS}")
     if not command:
@@ -139,8 +139,22 @@ def open_subject(name: str, *, sandbox: bool = False) -> Iterator[Subject]:
             subject.close()
 
 
+def split_command(line: str) -> list[str]:
+    """The words of a command line, as a shell reads them.
+
+    Raises:
+        SubjectError: A quotation mark is never closed.
+    """
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        raise SubjectError(f"{line!r} is no command line: {error}") from None
+
+
 def _load(place: str) -> Any:
     module, _, name = place.partition(":")
+    if not name:
+        raise SubjectError(f"'py:{place}' names no class", hint=f"a subject is {FORMS}")
     try:
         return getattr(importlib.import_module(module), name)()
     except RefimplError:

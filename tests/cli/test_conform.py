@@ -68,7 +68,15 @@ def test_cases_can_be_chosen(
     assert report(capsys)["total"]["cases"] == count
 
 
-@pytest.mark.parametrize("words", [["--chapter", "xyz"], ["--case", "plc.nothing"], ["--truth", "maybe"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--chapter", "xyz"],
+        ["--case", "plc.nothing"],
+        ["--truth", "maybe"],
+        ["--case", "plc.one", "--chapter", "dev"],
+    ],
+)
 def test_a_choice_of_nothing_is_a_question_of_usage(cases: Path, words: list[str]) -> None:
     assert conform(cases, "--subject", ECHO, *words) == 4
 
@@ -76,6 +84,14 @@ def test_a_choice_of_nothing_is_a_question_of_usage(cases: Path, words: list[str
 def test_a_subject_that_is_not_there_is_exit_code_2(cases: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert conform(cases, "--subject", "nobody") == 2
     assert "hint: a subject is `refimpl`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("subject", ['cmd:"python', "py:os", "py:"])
+def test_a_subject_that_is_written_wrong_is_exit_code_2(
+    cases: Path, capsys: pytest.CaptureFixture[str], subject: str
+) -> None:
+    assert conform(cases, "--subject", subject) == 2
+    assert "Traceback" not in capsys.readouterr().err
 
 
 def test_a_crashing_subject_is_exit_code_2_and_is_told_apart(

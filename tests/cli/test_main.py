@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -121,6 +122,21 @@ def test_a_fault_of_ours_says_that_it_is_one(
     assert main(["spec"]) == 3
     assert "ZeroDivisionError" in (said := capsys.readouterr().err)
     assert "fault of refimpl" in said
+
+
+@pytest.mark.parametrize("words", ["spec PLC", "--help", "spec PLC-3 --json"])
+def test_a_standard_output_that_is_closed_is_no_error(words: str) -> None:
+    command = f"{sys.executable} -m refimpl.cli.main {words} >&-"
+    done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_error_about_a_file_names_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "wrong.bpk").write_bytes(b"BURN" + bytes(300))
+
+    assert main(["inspect", str(tmp_path / "wrong.bpk")]) == 2
+    assert "wrong.bpk" in capsys.readouterr().err
 
 
 def test_a_closed_pipe_is_no_error() -> None:
