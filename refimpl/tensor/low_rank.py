@@ -8,7 +8,7 @@ import numpy as np
 
 from . import gradient, quantizing
 from .core import AnyTensor
-from .dtype import Kind
+from .dtype import DType, Kind
 from .float_tensor import Tensor
 from .operands import of_operands
 from .quantized import QuantizedTensor
@@ -42,11 +42,10 @@ def _is_tiled(base: Tensor, a: Tensor, b: Tensor) -> bool:
     if (base.shape[0], a.shape[1], base.shape[1]) != (a.shape[0], b.shape[0], b.shape[1]):
         return False
     in_one_place = base.device == a.device == b.device and base.device.space.is_host
-    fits = (
-        quantizing.has_row_tiles(base.dtype.scheme, base.shape)
-        if base.dtype.scheme
-        else base.dtype is a.dtype
-    )
+    if base.dtype.scheme is None:
+        fits = base.dtype is a.dtype
+    else:  # codes are decoded in f32, whatever comes after (QNT-21)
+        fits = a.dtype is DType.F32 and quantizing.has_row_tiles(base.dtype.scheme, base.shape)
     return in_one_place and fits
 
 

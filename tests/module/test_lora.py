@@ -20,7 +20,7 @@ from refimpl.tensor.device import Device
 from refimpl.tensor.dtype import DType
 from refimpl.tensor.low_rank import TILE
 from refimpl.tensor.random import Distribution
-from refimpl.tensor.scheme import QuantScheme, QuantStore, QuantValue, ScaleDtype
+from refimpl.tensor.scheme import BlockSize, QuantScheme, QuantStore, QuantValue, ScaleDtype
 from refimpl.tensor.tensor import QuantizedTensor, Tensor
 
 from .adapted import CPU, Linear, layers, lazy, linear, numbers, param, paths, tensor
@@ -267,21 +267,34 @@ def test_the_scale_comes_after_the_product() -> None:
     assert before != 0.5
 
 
+F32 = ScaleDtype.F32
+LARGE = {
+    "dense": None,
+    "per tensor": QuantScheme(QuantValue.Q8S, QuantStore.NATIVE, per_tensor=F32),
+    "packed": QuantScheme(QuantValue.Q4S, QuantStore.packed_u32(0), per_block=(BlockSize([32]), F32)),
+    "rectangles": QuantScheme(QuantValue.Q8S, QuantStore.NATIVE, per_block=(BlockSize([4, 64]), F32)),
+    "packed along rows": QuantScheme(QuantValue.Q8S, QuantStore.packed_u32(1), per_tensor=F32),
+}
+
+
 @pytest.mark.clause("LRA-5")
-@pytest.mark.parametrize("quantised", [False, True])
-def test_a_large_weight_is_summed_in_tiles_to_the_same_values(quantised: bool) -> None:
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scheme", LARGE)
+def test_a_large_weight_is_summed_in_tiles_to_the_same_values(scheme: str, dtype: Any) -> None:
     rows, columns = 300, TILE // 256
     assert rows * columns > TILE
     random = np.random.default_rng(1)
-    module = Linear(weight=param(1, random.integers(-8, 8, (rows, columns))), bias=None)
-    if quantised:
-        scheme = QuantScheme(QuantValue.Q8S, QuantStore.NATIVE, per_tensor=ScaleDtype.F32)
-        module = module.quantize_weights(Quantizer(Calibration.MIN_MAX, scheme))
+    module = Linear(weight=param(1, random.integers(-8, 8, (rows, columns)), dtype=dtype), bias=None)
+    how = LARGE[scheme]
+    if how is not None:
+        module = module.quantize_weights(Quantizer(Calibration.MIN_MAX, how))
     a, b = random.integers(-4, 4, (rows, 3)), random.integers(-4, 4, (3, columns))
-    adapted = with_factors(module, a, b, scale=0.5)
+    factors = LoraAdapter(a=param(11, a, dtype=dtype), b=param(12, b, dtype=dtype), scale=0.5)
+    adapted = module.weight.with_reparameterization(factors)
 
-    expected = module.weight.val().dequantize().to_numpy() + np.float32(0.5) * (a @ b).astype(np.float32)
-    assert np.array_equal(adapted.weight.val().to_numpy(), expected)
+    # small integers: neither the order of the sum nor the scale rounds
+    base = module.weight.val().dequantize(DType.of(np.dtype(dtype))).to_numpy()
+    assert np.array_equal(adapted.val().to_numpy(), base + 0.5 * (a @ b).astype(dtype))
 
 
 @pytest.mark.clause("LRA-7", "REP-28", "REP-29")
