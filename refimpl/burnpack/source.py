@@ -76,7 +76,7 @@ class FileSource:
     Clauses: BPK-24, BPK-27, REC-14.
     """
 
-    __slots__ = ("_block", "_changed", "_fd", "_lock", "path", "size")
+    __slots__ = ("_block", "_fd", "_lock", "_opened", "path", "size")
 
     def __init__(self, path: str) -> None:
         """Open `path`.
@@ -114,7 +114,7 @@ class FileSource:
                 hint="copy it into a file first: a pipe or a device has no positions to read at",
             )
         self.size = found.st_size
-        self._changed = (found.st_size, found.st_mtime_ns)
+        self._opened = _identity(found)
 
     def read(self, start: int, length: int, tensor: str | None = None) -> bytes | memoryview:
         """Exactly `length` bytes from `start`, in as many calls as the system takes.
@@ -147,7 +147,7 @@ class FileSource:
         except MemoryError:
             what = "the metadata" if tensor is None else f"tensor '{shown(tensor)}'"
             raise ResourceError(f"not enough memory for the {length} bytes of {what}") from None
-        if (now.st_size, now.st_mtime_ns) != self._changed:
+        if _identity(now) != self._opened:
             raise self._was_changed(tensor)
         return data
 
@@ -207,6 +207,11 @@ class FileSource:
 
     def __del__(self) -> None:
         self.close()
+
+
+def _identity(found: os.stat_result) -> tuple[int, ...]:
+    """What stays while a file is not written to, and is another for a descriptor that was closed and reused."""
+    return found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev
 
 
 def closed(path: str | None, tensor: str | None) -> Exception:

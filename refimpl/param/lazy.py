@@ -110,10 +110,14 @@ class LazyCell(Generic[T]):
 
     def set_pending_require_grad(self, require_grad: bool) -> bool:
         """Whether the cell is uninitialised; then every sharer initialises with the setting (PAR-43)."""
-        pending = self.pending()
-        if pending is not None:
-            self._pending = replace(pending, is_require_grad=require_grad)
-        return pending is not None
+        if self.value is not None:
+            return False
+        assert self._lock is not None
+        with self._lock:
+            if self.value is not None:
+                return False
+            self._pending = replace(self._taken(), is_require_grad=require_grad)
+            return True
 
     def moved(
         self, call: str, device: Device | None = None, is_require_grad: bool | None = None

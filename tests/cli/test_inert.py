@@ -1,4 +1,4 @@
-"""Output is inert: no name, text or report of a file moves a cursor, ends a tag, starts a line or a formula."""
+"""Output is inert: no name, text or report of a file moves a cursor, ends a tag or starts a line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -30,7 +30,7 @@ NAMES = (
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     entries = [(name, TensorData(DType.F32, [2], bytes(8)), 7) for name in NAMES]
-    write_burnpack(tmp_path / "m", entries, {name: name for name in NAMES}, {name: 1 for name in NAMES})
+    write_burnpack(tmp_path / "m", entries, {name: name for name in NAMES}, dict.fromkeys(NAMES, 1))
     return tmp_path / "m.bpk"
 
 
@@ -77,7 +77,7 @@ def test_one_tensor_and_the_picture_of_it_are_inert(
 
     assert inert(said.out + said.err)
     if code == 0:
-        root = ElementTree.fromstring(picture.read_text("utf-8"))
+        root = ET.fromstring(picture.read_text("utf-8"))
         assert not [node for node in root.iter() if node.tag.endswith("script")]
         assert not [key for node in root.iter() for key in node.attrib if key.lower().startswith("on")]
 

@@ -1,4 +1,4 @@
-"""Every hostile file, every truncation and bit flip of three small ones, and some thousand random mutations."""
+"""Every hostile file, every truncation and bit flip of three small ones, and thousands of mutations."""
 
 from __future__ import annotations
 
