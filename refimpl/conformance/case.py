@@ -17,6 +17,9 @@ from .location import line_of_byte, line_of_field
 #: More variants than this in one case is a fault of the case, not a thorough test.
 MAX_VARIANTS = 10_000
 
+#: A double holds every integer up to this one.
+_EXACT = 1 << 53
+
 #: A step of the trace, as `spec/protocol.md` defines it; `match` beside it is for the runner alone.
 Step = dict[str, Any]
 
@@ -221,15 +224,29 @@ def variants(case: Case) -> Iterator[Variant]:
     matches = tuple(
         msgspec.convert(step["match"], Match) if "match" in step else _PLAIN for step in case.steps
     )
-    bare = tuple({key: value for key, value in step.items() if key != "match"} for step in case.steps)
+    bare = tuple(_exact({key: value for key, value in step.items() if key != "match"}) for step in case.steps)
     known = case.provenance.source != "none"
     if not case.axes:
         yield Variant(case, "", bare, matches, tuple(case.expect) if known else None)  # type: ignore[arg-type]
         return
     for name, values in chosen(case):
         expect = case.expect.get(name) if known and isinstance(case.expect, dict) else None
-        steps = tuple(_fill(step, values) for step in bare)
+        steps = tuple(_fill(step, {axis: _exact(value) for axis, value in values.items()}) for step in bare)
         yield Variant(case, name, steps, matches, tuple(expect) if expect is not None else None)
+
+
+def _exact(value: Any) -> Any:
+    """The value with each integer past 2^53 as a decimal text, so that every language can read it.
+
+    What stands under `serde` is somebody else's format, and is left as it is.
+    """
+    if isinstance(value, int):
+        return str(value) if abs(value) > _EXACT else value
+    if isinstance(value, dict):
+        return {key: part if key == "serde" else _exact(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_exact(part) for part in value]
+    return value
 
 
 def _fill(value: Any, values: dict[str, Any]) -> Any:

@@ -51,7 +51,11 @@ class _Asked:
 
 
 def run(
-    subject: Subject, cases: Iterable[Case], skip: Callable[[Variant], str | None] = lambda _: None
+    subject: Subject,
+    cases: Iterable[Case],
+    skip: Callable[[Variant], str | None] = lambda _: None,
+    *,
+    whole: bool = True,
 ) -> Iterator[Event]:
     """The events of a run: one result a variant, in the order of the cases; findings at the end.
 
@@ -62,14 +66,16 @@ def run(
         subject: Who is asked.
         cases: What is asked, in this order.
         skip: Gives the reason why a variant is not asked, or None.
+        whole: Whether these are all cases, so that what the subject claims can be judged.
     """
-    return _Run(subject, skip).events(variant for case in cases for variant in variants(case))
+    return _Run(subject, skip, whole).events(variant for case in cases for variant in variants(case))
 
 
 class _Run:
-    def __init__(self, subject: Subject, skip: Callable[[Variant], str | None]) -> None:
+    def __init__(self, subject: Subject, skip: Callable[[Variant], str | None], whole: bool) -> None:
         self.subject = subject
         self.skip = skip
+        self.whole = whole
         self.claims = Claims(subject.greeting.caps)
         self.restarts: Counter[tuple[str, ...]] = Counter()
         self.restarted = 0
@@ -93,7 +99,8 @@ class _Run:
             if not self.waiting:
                 break
             yield from self._finish(self.waiting.popleft())
-        yield from self.claims.findings()
+        if self.whole:
+            yield from self.claims.findings()
 
     def _prepare(self, variant: Variant) -> _Asked:
         """What can be said of a variant without asking."""
@@ -110,7 +117,7 @@ class _Run:
         lacking = self.claims.caps.lacks(case.requires)
         if lacking is None:
             return _Asked(variant, None, None)
-        probe = self.claims.probe(case)
+        probe = self.claims.probe(case) if self.whole else None
         result = Result(case, label, UNSUPPORTED, message=f"does not claim {lacking!r}")
         return _Asked(variant, None if probe is not None else result, probe)
 

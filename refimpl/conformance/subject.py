@@ -155,6 +155,9 @@ def _load(place: str) -> Any:
     module, _, name = place.partition(":")
     if not name:
         raise SubjectError(f"'py:{place}' names no class", hint=f"a subject is {FORMS}")
+    if str(Path.cwd()) not in sys.path:
+        # As `python -m` does: a class in the current folder is found.
+        sys.path.insert(0, str(Path.cwd()))
     try:
         return getattr(importlib.import_module(module), name)()
     except RefimplError:
