@@ -10,6 +10,7 @@ COMMANDS = {
     "conform": ("conform", "Run the cases against a subject and print the clause table."),
     "fuzz": ("fuzz", "Ask the reference and a subject the same at random, and make what differs small."),
     "inspect": ("inspect", "Show what is in a burnpack file."),
+    "learn": ("learn", "Find a bug that is planted in the reference, with hints."),
     "report": ("report", "Make JUnit XML, Markdown, JSON or an HTML page from event logs."),
     "spec": ("spec", "Show, list or search the clauses of the specification."),
     "verify": ("verify", "Say everything that is wrong with a burnpack file, and what Burn does with it."),
