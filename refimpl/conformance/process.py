@@ -153,7 +153,7 @@ class ProcessSubject:
 
     def _start(self) -> Greeting:
         self._output, self._unsent = bytearray(), bytearray()
-        self._put_out = 0
+        self._put_out, self._deaf = 0, False
         self._sent: deque[_Sent] = deque()
         self._errors.clear()
         self.scratch = str(Path(self._root, str(next(self._starts))))
@@ -223,8 +223,7 @@ class ProcessSubject:
         self._unsent += line
         self._sent.append(_Sent(self._last_id, steps, seconds, self._put_out + len(self._unsent), refused))
         if refused is None:
-            with contextlib.suppress(SubjectError):
-                self._write()
+            self._write()
 
     def _early(self) -> SubjectError | None:
         """What the subject said although nothing was asked."""
@@ -252,6 +251,8 @@ class ProcessSubject:
             if seen > MAX_FRAME:
                 raise SubjectError(f"the subject wrote {seen} bytes without the end of a line")
             now = time.monotonic()
+            if now >= deadline and self._deaf:
+                raise SubjectCrashError(f"the subject no longer reads: {self._ending()}")
             if now >= deadline:
                 raise SubjectTimeoutError(f"no answer within {seconds:g} seconds")
             if now >= look:
@@ -276,7 +277,10 @@ class ProcessSubject:
                 raise SubjectError(f"the subject put more than {MAX_SCRATCH} bytes into its scratch folder")
 
     def _write(self) -> None:
-        """Put out what the pipe takes; whether there is more decides what is waited for."""
+        """Put out what the pipe takes; whether there is more decides what is waited for.
+
+        A subject that no longer reads may have answered before: that is read first.
+        """
         try:
             count = os.write(self._stdin, self._unsent[:_CHUNK])
             del self._unsent[:count]
@@ -284,7 +288,8 @@ class ProcessSubject:
         except BlockingIOError:
             pass
         except OSError:
-            raise SubjectCrashError(f"the subject no longer reads: {self._ending()}") from None
+            self._deaf = True
+            self._unsent.clear()
         if bool(self._unsent) != self._polls_input:
             self._polls_input = bool(self._unsent)
             if self._polls_input:
