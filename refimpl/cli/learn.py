@@ -15,7 +15,7 @@ from ..conformance.planted.planting import Bug
 from ..conformance.planted.trial import cases_of, noticed
 from ..conformance.result import Result
 from ..errors import CaseError
-from .terminal import console, plain
+from .terminal import console, plain, write_json
 
 _HELP = """  a clause id, `PLC-3` say   that is the broken rule
   hint                       the next hint, five in all
@@ -27,7 +27,8 @@ _HELP = """  a clause id, `PLC-3` say   that is the broken rule
 @click.command("learn")
 @click.option("--seed", "number", type=int, help="The same seed plants the same bug.")
 @click.option("--bug", "name", type=click.Choice([bug.name for bug in CATALOGUE]), help="Plant this one.")
-def command(number: int | None, name: str | None) -> int:
+@click.option("--json", "as_json", is_flag=True, help="All hints and the answer as JSON, without asking.")
+def command(number: int | None, name: str | None, as_json: bool) -> int:
     """Plant a random bug in the reference of this process, and find the clause that it breaks.
 
     The cases of the specification notice it; hints show the difference, the case, the sentences of its
@@ -38,7 +39,11 @@ def command(number: int | None, name: str | None) -> int:
     found = list(noticed(bug, cases_of(bug, load_cases())))
     if not found:
         raise CaseError(f"no case of {bug.clause} notices the bug {bug.name!r}")
-    _Lesson(bug, min(found, key=lambda result: len(json.dumps(result.case.steps)))).run()
+    lesson = _Lesson(bug, min(found, key=lambda result: len(json.dumps(result.case.steps))))
+    if as_json:
+        write_json({"case": lesson.result.label, "hints": list(lesson.hints), "bug": bug})
+    else:
+        lesson.run()
     return 0
 
 

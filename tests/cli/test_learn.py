@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from click.testing import CliRunner
 
@@ -74,3 +76,10 @@ def test_every_bug_can_be_learnt(name: str) -> None:
     made = CliRunner().invoke(command, ["--bug", name], input="hint\nhint\nhint\n", standalone_mode=False)
 
     assert made.exception is None
+
+
+def test_json_has_the_hints_and_the_bug() -> None:
+    made = json.loads(learn("", "--json"))
+
+    assert made["bug"]["clause"] == "PLC-3"
+    assert len(made["hints"]) == 5
