@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -164,7 +165,9 @@ class CreatedTensor(AnyTensor):
         where = device if device is not None else Device.default()
         chosen = cls._chosen(where, dtype)
         space = space_of(where)
-        array = space.from_host(sample(distribution, as_shape(shape), chosen, where))
+        dims = as_shape(shape)
+        with memory_for(chosen, dims):
+            array = space.from_host(sample(distribution, dims, chosen, where))
         return cls._made(array, where, chosen, gradient.fresh(where))
 
     def full_like(self, value: Number) -> Self:
@@ -201,18 +204,27 @@ class CreatedTensor(AnyTensor):
         space = space_of(device)
         space.dtype(dtype)
         element = np.asarray(cls._scalar(value, dtype)).astype(dtype.numpy)
-        try:
+        with memory_for(dtype, shape):
             array = space.from_host(np.full(shape, element, dtype.numpy))
-        except (ValueError, MemoryError) as error:
-            raise ResourceError(
-                f"no memory for a tensor of {dtype} and shape {list(shape)}: {error}"
-            ) from error
         return cls._made(array, device, dtype, gradient.fresh(device))
 
     @classmethod
     def _scalar(cls, value: Number, dtype: DType) -> Any:
         """`value` as one element: rounded to the dtype, and such that an array library keeps the dtype."""
         raise NotImplementedError
+
+
+@contextmanager
+def memory_for(dtype: DType, shape: tuple[int, ...]) -> Iterator[None]:
+    """Say of what cannot be allocated in here which tensor it is.
+
+    Raises:
+        ResourceError: there is no memory for so many elements.
+    """
+    try:
+        yield
+    except (ValueError, MemoryError) as error:
+        raise ResourceError(f"no memory for a tensor of {dtype} and shape {list(shape)}: {error}") from error
 
 
 def number(value: object) -> Number:

@@ -12,7 +12,7 @@ from ..errors import TensorError, UnsupportedDTypeError
 from . import gradient
 from .arguments import as_dim, check_dtype, failed
 from .core import AnyTensor, Number
-from .creation import integer
+from .creation import integer, memory_for
 from .device import Device
 from .dtype import DType, Kind
 from .namespace import space_of
@@ -57,7 +57,9 @@ class IntTensor(NumericTensor):
         if not isinstance(step, int) or step < 1:
             raise failed("Arange", f"The step is an integer of at least 1, got {step!r}.")
         chosen = cls._chosen(device, dtype)
-        host = np.arange(integer(start), integer(end), step).astype(chosen.numpy)
+        first, last = integer(start), integer(end)
+        with memory_for(chosen, (max(0, -(-(last - first) // step)),)):
+            host = np.arange(first, last, step).astype(chosen.numpy)
         return cls._made(space_of(device).from_host(host), device, chosen, gradient.fresh(device))
 
     def __truediv__(self, other: Self | Number) -> Self:

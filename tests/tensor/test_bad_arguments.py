@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refimpl.errors import RefimplError
+from refimpl.errors import RefimplError, ResourceError
 from refimpl.tensor.device import Device
 from refimpl.tensor.dtype import DType
 from refimpl.tensor.module_functions import embedding, layer_norm, linear
@@ -98,3 +98,17 @@ def test_functions_of_layers_take_tensors(function: Callable[..., Any]) -> None:
     rest = (None, 1e-5) if function is layer_norm else ()
     with pytest.raises(RefimplError):
         function(X, 1.0, *rest)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Tensor.random((2**70, 2), Distribution.DEFAULT, Device("cpu")),
+        lambda: Tensor.random((2**45, 2), Distribution.DEFAULT, Device("cpu")),
+        lambda: IntTensor.arange(0, 2**60, Device("cpu")),
+        lambda: Tensor.zeros((2**40, 2**40), Device("cpu")),
+    ],
+)
+def test_what_no_memory_holds_is_said_as_that(make: Callable[[], object]) -> None:
+    with pytest.raises(ResourceError, match="no memory for a tensor of"):
+        make()
