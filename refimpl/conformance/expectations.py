@@ -37,6 +37,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     difference: str = ""
 
 
+_WORD = re.compile(r"[a-z0-9_-]+", re.ASCII)
 KINDS: tuple[Kind, ...] = ("xfail", "flaky", "skip")
 
 
@@ -113,7 +114,7 @@ def matches(pattern: str, text: str) -> bool:
 
 def expectations_file(subject: str) -> Path | None:
     """The file that belongs to a subject of this project, if there is one."""
-    if not subject.isidentifier():
+    if _WORD.fullmatch(subject) is None:
         return None
     path = spec_folder() / "expectations" / f"{subject}.toml"
     return path if path.is_file() else None

@@ -222,8 +222,6 @@ class ProcessSubject:
             refused = self._early()
         self._unsent += line
         self._sent.append(_Sent(self._last_id, steps, seconds, self._put_out + len(self._unsent), refused))
-        if refused is None:
-            self._write()
 
     def _early(self) -> SubjectError | None:
         """What the subject said although nothing was asked."""
@@ -243,6 +241,9 @@ class ProcessSubject:
         """The next line, given to requests that were put out up to `end`."""
         seen = 0
         look = time.monotonic() + _LOOK_SECONDS
+        if self._unsent:
+            # All that was sent since the last answer goes out at once.
+            self._write()
         while True:
             at = self._output.find(b"\n", seen)
             if at >= 0:
@@ -258,7 +259,7 @@ class ProcessSubject:
             if now >= look:
                 self._check_scratch()
                 look = now + _LOOK_SECONDS
-            if self._unsent:
+            if self._unsent and self._polls_input:
                 self._write()
             self._read(min(deadline, look) - now)
         if self._put_out < end:

@@ -87,10 +87,14 @@ class _Run:
         self.history: deque[Variant] = deque(maxlen=_HISTORY)
 
     def events(self, source: Iterator[Variant]) -> Iterator[Event]:
+        more = True
         while True:
-            while len(self.waiting) < self.subject.in_flight:
+            # Half of the window at a time, so that one write carries several requests.
+            room = self.subject.in_flight if len(self.waiting) <= self.subject.in_flight // 2 else 0
+            while more and len(self.waiting) < room:
                 variant = next(source, None)
                 if variant is None:
+                    more = False
                     break
                 asked = self._prepare(variant)
                 self.waiting.append(asked)
