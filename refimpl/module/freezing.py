@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ..errors import ArgumentTypeError
 from ..param.flag import Flag
-from ..param.group import ParamGroup
+from ..param.group import ParamGroup, checked_group
 from ..param.param import Param
 from ..param.traversal import ModuleMapper, PathMapper
 from ..tensor.tensor import Tensor
@@ -13,6 +14,10 @@ class SetRequireGrad(ModuleMapper):
     """Gives every float parameter the gradient setting; flags stay (MOD-43)."""
 
     def __init__(self, require_grad: bool) -> None:
+        if not isinstance(require_grad, bool):
+            raise ArgumentTypeError(
+                f"whether a gradient is required is True or False, got {require_grad!r}", clause="MOD-43"
+            )
         self._require_grad = require_grad
 
     def map_float(self, param: Param[Tensor]) -> Param[Tensor]:
@@ -37,7 +42,7 @@ class InGroup(PathMapper):
     def __init__(self, mapper: ModuleMapper, group: ParamGroup) -> None:
         super().__init__()
         self._mapper = mapper
-        self._group = group
+        self._group = checked_group(group)
         self.num_selected = 0
 
     def map_float(self, param: Param[Tensor]) -> Param[Tensor]:

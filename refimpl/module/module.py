@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import sys
 from collections.abc import Mapping
 from typing import (
@@ -21,6 +20,7 @@ from typing import (
 from ..errors import ModuleDefinitionError
 from ..param.traversal import ModuleMapper, ModuleVisitor
 from ..tensor.device import Device
+from .definition import no_visitor, refuse_names, refuse_shared_nodes, wrap_init
 from .display import Content, DisplaySettings, debug_struct, format_module
 from .fields import Field, Role, field, form
 from .trait import ModuleTrait
@@ -59,11 +59,16 @@ class Module(ModuleTrait):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
-        _refuse_names(cls)
+        own_init = "__init__" in vars(cls)
+        try:
+            dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
+        except (TypeError, ValueError) as error:
+            raise ModuleDefinitionError(f"{cls.__name__}: {error}", clause="MOD-18") from error
+        refuse_names(cls)
+        refuse_shared_nodes(cls)
         cls._fields, cls._table = None, ()
         cls._scope = _defining_locals()
-        _wrap_init(cls)
+        wrap_init(cls, complete, own=own_init)
         try:
             cls._resolve()
         except NameError:  # a class that is defined later: looked up when the first instance is made
@@ -72,7 +77,15 @@ class Module(ModuleTrait):
     @classmethod
     def _resolve(cls) -> None:
         """Make the field table of the class, once."""
-        hints = get_type_hints(cls, localns={**cls._scope, cls.__name__: cls}, include_extras=True)
+        try:
+            hints = get_type_hints(cls, localns={**cls._scope, cls.__name__: cls}, include_extras=True)
+        except NameError:
+            raise
+        except Exception as error:  # an annotation in quotes may be any expression
+            raise ModuleDefinitionError(
+                f"{cls.__name__}: an annotation cannot be read: {type(error).__name__}: {error}",
+                clause="MOD-18",
+            ) from error
         bound = _type_arguments(cls)
         fields = []
         for declared in dataclasses.fields(cls):  # type: ignore[arg-type]  # every subclass is a dataclass
@@ -105,7 +118,8 @@ class Module(ModuleTrait):
                 raise ModuleDefinitionError(
                     f"{cls.__name__}: {error}",
                     clause="MOD-18",
-                    hint="every name in an annotation must be importable from the module of the class",
+                    hint="every name in an annotation must be known at the top of the file of the class, or "
+                    "defined before it in the same function",
                 ) from None
         assert cls._fields is not None
         return cls._fields
@@ -128,7 +142,10 @@ class Module(ModuleTrait):
         Burn: Module::visit
         Clauses: MOD-4, MOD-5, MOD-6, MOD-8, MOD-9, MOD-10, MOD-17, MOD-18, MOD-19.
         """
-        enter, leave, values = visitor.enter_module, visitor.exit_module, self.__dict__
+        try:
+            enter, leave, values = visitor.enter_module, visitor.exit_module, self.__dict__
+        except AttributeError:
+            raise no_visitor("ModuleVisitor", visitor) from None
         for name, key, owner, shape in self._table:
             enter(name, owner)
             if shape is NODE:
@@ -143,7 +160,10 @@ class Module(ModuleTrait):
         Burn: Module::map
         Clauses: MOD-7, MOD-9.
         """
-        enter, leave, values = mapper.enter_module, mapper.exit_module, self.__dict__
+        try:
+            enter, leave, values = mapper.enter_module, mapper.exit_module, self.__dict__
+        except AttributeError:
+            raise no_visitor("ModuleMapper", mapper) from None
         changed: dict[str, Any] | None = None
         for name, key, owner, shape in self._table:
             old = values[key]
@@ -301,30 +321,6 @@ def _defining_locals() -> dict[str, Any]:
 
 #: Where the frames between a class statement and this file come from.
 _MACHINERY: Final = ("abc", "types", __name__, __name__.replace("module.module", "module.variants"))
-
-
-def _wrap_init(cls: type[Module]) -> None:
-    made = cls.__init__
-
-    def __init__(self: Module, **values: Any) -> None:  # noqa: N807
-        made(self, **values)
-        if type(self) is cls:
-            complete(self)
-
-    __init__.__wrapped__ = made  # type: ignore[attr-defined]
-    __init__.__doc__ = made.__doc__
-    cls.__init__ = __init__  # type: ignore[method-assign,assignment]
-    cls.__signature__ = inspect.signature(made)  # type: ignore[attr-defined]
-
-
-def _refuse_names(cls: type[Module]) -> None:
-    for declared in dataclasses.fields(cls):  # type: ignore[arg-type]  # every subclass is a dataclass
-        if hasattr(Module, declared.name):
-            raise ModuleDefinitionError(
-                f"{cls.__name__}.{declared.name}: a field cannot be called like what every module can do",
-                clause="MOD-18",
-                hint=f"call it `{declared.name}_`",
-            )
 
 
 def _type_arguments(cls: type[Any]) -> dict[Any, Any]:

@@ -156,6 +156,12 @@ class ModuleTrait(ModuleNode):
         Burn: Module::try_load_record
         Clauses: MOD-55, REC-15, REC-16, REC-22.
         """
+        if not isinstance(record, ModuleRecord):
+            raise ArgumentTypeError(
+                f"a module is loaded from a ModuleRecord, got {type(record).__name__}",
+                clause="MOD-55",
+                hint="module.into_record(), ModuleRecord.load(path), or load_file(path) for a file",
+            )
         return record.apply(self)
 
     def load_record(self, record: ModuleRecord) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentTypeError, InvalidArgumentError
 from .matcher import All, Exact, Explicit, Include, Json, Matcher, Regex, from_serde, fuse, to_serde
@@ -60,7 +60,7 @@ class ParamGroup:
 
         Clauses: GRP-4, GRP-5.
         """
-        return cls._make(Explicit(tuple(map(_checked_id, ids))))
+        return cls._make(Explicit(tuple(map(_checked_id, _several(ids, "ids")))))
 
     @classmethod
     def ids_from_module(cls, module: ModuleNode) -> ParamGroup:
@@ -174,7 +174,7 @@ class ParamGroup:
 
         Clauses: GRP-10, GRP-12.
         """
-        return self._make(fuse(self._matcher, other._matcher))
+        return self._make(fuse(self._matcher, checked_group(other)._matcher))
 
     def exclude(self, group: ParamGroup) -> ParamGroup:
         """This group without what the other's matcher matches; what the other excludes is ignored.
@@ -183,8 +183,8 @@ class ParamGroup:
 
         Clauses: GRP-11, GRP-12.
         """
-        before = self._excludes
-        return self._make(self._matcher, group._matcher if before is None else fuse(before, group._matcher))
+        before, other = self._excludes, checked_group(group)._matcher
+        return self._make(self._matcher, other if before is None else fuse(before, other))
 
     def to_serde(self) -> dict[str, Json]:
         """What Burn's serde writes: ready for `json.dumps`.
@@ -246,6 +246,32 @@ class _IdCollector(ModuleVisitor):
         self.ids.append(flag.id)
 
 
+def checked_group(group: ParamGroup) -> ParamGroup:
+    """`group`, if it is one.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if not isinstance(group, ParamGroup):
+        raise ArgumentTypeError(
+            f"a parameter group is a ParamGroup, got {group!r}",
+            clause="GRP-1",
+            hint='for example ParamGroup.from_predicate("encoder")',
+        )
+    return group
+
+
+def _several(values: Iterable[Any], what: str) -> tuple[Any, ...]:
+    try:
+        return tuple(values)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{what} are several, one after the other, got {values!r}",
+            clause="GRP-4",
+            hint="put it into a list",
+        ) from None
+
+
 def _checked_id(id: ParamId) -> ParamId:
     if not isinstance(id, ParamId):
         raise ArgumentTypeError(
@@ -262,7 +288,7 @@ def _texts(texts: Iterable[str]) -> tuple[str, ...]:
             clause="GRP-4",
             hint="`from_path`, `from_predicate` and `from_regex` take one text",
         )
-    made = tuple(texts)
+    made = _several(texts, "texts")
     for text in made:
         if not isinstance(text, str):
             raise ArgumentTypeError(f"a path, predicate or pattern is text, got {text!r}", clause="GRP-4")

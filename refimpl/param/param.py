@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar, cast, overload
 
 from ..errors import ArgumentTypeError
+from ..tensor.arguments import as_shape
 from ..tensor.device import Device
 from ..tensor.settings import settings
 from ..tensor.tensor import BoolTensor, IntTensor, Tensor
@@ -39,7 +40,7 @@ class Param(ReplacedParam[T], ModuleNode, Generic[T]):
 
     __slots__ = ()
 
-    def __init__(self) -> None:
+    def __init__(self, *values: object, **named: object) -> None:  # noqa: ARG002
         raise ArgumentTypeError(
             "a Param is not made by calling the class",
             clause="PAR-13",
@@ -80,7 +81,9 @@ class Param(ReplacedParam[T], ModuleNode, Generic[T]):
             raise ArgumentTypeError(
                 f"a trainable parameter holds a float Tensor, got {type(tensor).__name__}",
                 clause="PAR-14",
-                hint="Param.initialized(ParamId.new(), value) takes the other kinds",
+                hint="Param.initialized(ParamId.new(), value) takes the other kinds"
+                if type(tensor) in KIND_OF
+                else "Param.from_data(values, device) makes the tensor too",
             )
         value = set_require_grad(tensor, True)
         return Param._make(ParamId.new(), LazyCell.initialized(value), NO_MAPPER, True)
@@ -147,7 +150,7 @@ class Param(ReplacedParam[T], ModuleNode, Generic[T]):
                 f"got {kind!r}, {init!r} and {device!r}",
                 clause="PAR-16",
             )
-        pending = Uninitialized(init, device, bool(require_grad), tuple(shape))
+        pending = Uninitialized(init, device, bool(require_grad), as_shape(shape))
         return Param._make(
             checked_id(id), LazyCell.uninitialized(kind, pending), NO_MAPPER, bool(require_grad)
         )

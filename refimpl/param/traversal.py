@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Self
 
+from ..errors import PanicError
 from ..tensor.device import Device
 from ..tensor.tensor import BoolTensor, IntTensor, Tensor
 from .flag import Flag
@@ -88,8 +89,13 @@ class _PathKeeper:
 
     __slots__ = ("_names",)
 
-    def __init__(self) -> None:
-        self._names: list[str] = []
+    _names: list[str]
+
+    def __new__(cls, *args: object, **options: object) -> Self:  # noqa: ARG004
+        """An object that knows its path even where a subclass forgets `super().__init__()`."""
+        made = super().__new__(cls)
+        made._names = []
+        return made
 
     @property
     def path(self) -> str:
@@ -101,8 +107,19 @@ class _PathKeeper:
         self._names.append(name)
 
     def exit_module(self, name: str, container_type: str) -> None:  # noqa: ARG002
-        """Pop it."""
-        self._names.pop()
+        """Pop it.
+
+        Raises:
+            PanicError: a subclass enters without `super().enter_module(...)`.
+        """
+        try:
+            self._names.pop()
+        except IndexError:
+            raise PanicError(
+                f"{type(self).__name__} leaves {name!r}, which it never entered",
+                clause="MOD-4",
+                hint="an `enter_module` of its own calls `super().enter_module(name, container_type)`",
+            ) from None
 
 
 class PathVisitor(_PathKeeper, ModuleVisitor):

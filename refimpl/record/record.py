@@ -12,7 +12,7 @@ from ..burnpack.layout import byte_length
 from ..burnpack.paths import PathLike, path_text
 from ..burnpack.reader import Entry, Pack
 from ..errors import ArgumentTypeError, BurnpackError, PanicError, RecordIoError, RecordValidationError
-from ..param.group import ParamGroup
+from ..param.group import ParamGroup, checked_group
 from ..param.param_id import ParamId
 from ..param.traversal import ModuleNode
 from ..rust_text import debug_bool, debug_strs
@@ -78,7 +78,7 @@ class ModuleRecord:
         Burn: ModuleRecord::from_module
         Clauses: REC-2, REC-6.
         """
-        collector = Collector(group)
+        collector = Collector(None if group is None else checked_group(group))
         module.visit(collector)
         return cls._make(collector.entries)
 
@@ -126,15 +126,15 @@ class ModuleRecord:
 
     def allow_partial(self, allow: bool) -> Self:
         """The record, which need not have an entry for every parameter of the module."""
-        return self._with("_allow_partial", bool(allow))
+        return self._with("_allow_partial", _checked(allow))
 
     def allow_unused(self, allow: bool) -> Self:
         """The record, which may have entries that no parameter of the module takes."""
-        return self._with("_allow_unused", bool(allow))
+        return self._with("_allow_unused", _checked(allow))
 
     def validate(self, validate: bool) -> Self:
         """The record, whose entries of another shape are refused, or silently left out without this."""
-        return self._with("_validate", bool(validate))
+        return self._with("_validate", _checked(validate))
 
     def apply(self, module: M) -> M:
         """`module` with the entries of this record, each read once into memory of its own.
@@ -278,6 +278,12 @@ class ModuleRecord:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _checked(option: bool) -> bool:
+    if not isinstance(option, bool):
+        raise ArgumentTypeError(f"an option of a record is True or False, got {option!r}", clause="REC-1")
+    return option
 
 
 def _items(entries: Iterable[RecordEntry]) -> Iterable[tuple[str, TensorData, int]]:

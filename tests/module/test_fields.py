@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from typing import Annotated, Any, Generic, TypeVar
+import dataclasses
+from dataclasses import InitVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 import pytest
 
@@ -209,3 +211,85 @@ def test_a_module_is_frozen_and_its_ids_are_values() -> None:
         module.weight = weight()  # type: ignore[misc]
     with pytest.raises(AttributeError):
         module.weight.id = ParamId.from_int(1)  # type: ignore[misc]
+
+
+def test_a_parameter_without_an_annotation_is_refused_since_it_would_be_no_field() -> None:
+    for value in (weight(), Lin(weight=weight()), (Lin(weight=weight()),), [weight()], {"a": weight()}):
+        with pytest.raises(ModuleDefinitionError, match=r"Bad\.forgotten holds a .* and has no annotation"):
+            type("Bad", (Module,), {"forgotten": value})
+
+
+def test_a_class_variable_may_hold_a_module() -> None:
+    class Fine(Module):
+        shared: ClassVar[Lin] = Lin(weight=weight())
+
+    assert Fine().num_params() == 0
+
+
+def test_a_parameter_as_a_default_is_refused_since_every_instance_would_share_it() -> None:
+    for annotation, value in ((Param[Tensor], weight()), (Lin, Lin(weight=weight()))):
+        with pytest.raises(ModuleDefinitionError, match=r"Bad\.field: its default would be the same"):
+            type("Bad", (Module,), {"__annotations__": {"field": annotation}, "field": value})
+
+
+def test_a_default_factory_makes_a_parameter_for_each_instance() -> None:
+    class Fresh(Module):
+        weight: Param[Tensor] = dataclasses.field(default_factory=weight)
+
+    assert Fresh().weight.id != Fresh().weight.id
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value"),
+    [("1 +", 0), ("int.nothing", 0), ("", 0), ("tuple[int, ...]", []), (InitVar[int], 0)],
+)
+def test_a_field_that_no_dataclass_can_have_is_a_definition_error(annotation: Any, value: Any) -> None:
+    with pytest.raises(ModuleDefinitionError):
+        type("Bad", (Module,), {"__annotations__": {"field": annotation}, "field": value})
+
+
+@pytest.mark.parametrize(
+    ("positional", "named", "message"),
+    [
+        ((1,), {}, "Lin: it takes its fields by name, got 1 without"),
+        ((), {}, "Lin: it needs 'weight'"),
+        ((), {"weight": 1, "wieght": 2}, "Lin: it has no field 'wieght'"),
+        ((), {"wieght": 2}, "Lin: it has no field 'wieght'; it needs 'weight'"),
+    ],
+)
+def test_wrong_arguments_are_named_with_all_fields(
+    positional: tuple[Any, ...], named: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ArgumentTypeError) as raised:
+        Lin(*positional, **named)
+    assert str(raised.value) == message
+    assert raised.value.hint == "Lin(weight=...)"
+
+
+def test_a_type_error_of_a_default_factory_is_its_own() -> None:
+    class Fails(Module):
+        size: int = dataclasses.field(default_factory=lambda: len(3))  # type: ignore[arg-type]
+
+    with pytest.raises(TypeError, match="has no len"):
+        Fails()
+
+
+def test_a_constructor_that_assigns_fields_is_told_how_to_do_without() -> None:
+    class Assigns(Module):
+        size: int
+
+        def __init__(self, size: int) -> None:
+            self.size = size  # type: ignore[misc]
+
+    with pytest.raises(ModuleDefinitionError, match="frozen from the start") as raised:
+        Assigns(3)
+    assert "classmethod" in (raised.value.hint or "")
+
+
+def test_a_constructor_that_calls_the_inherited_one_works_with_its_own_arguments() -> None:
+    class Sized(Lin):
+        def __init__(self, size: int) -> None:
+            super().__init__(weight=Param.from_tensor(Tensor.ones((size,), CPU)))
+
+    assert Sized(5).num_params() == 5
+    assert Sized(5).train().num_params() == 5

@@ -3,10 +3,11 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
+from typing import Any
 
 import pytest
 
-from refimpl.errors import ArgumentTypeError, EmptyGroupWarning, GradientError, MovedError
+from refimpl.errors import ArgumentTypeError, EmptyGroupWarning, GradientError, MovedError, PanicError
 from refimpl.module.module import Module
 from refimpl.module.trait import list_param_ids
 from refimpl.module.tree import Tree
@@ -337,3 +338,48 @@ def test_one_module_can_be_walked_from_many_threads() -> None:
     for thread in threads:
         thread.join()
     assert seen == [4.0] * 8
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m: m.load_record(None),
+        lambda m: m.try_load_record(m),
+        lambda m: m.load_record("model.bpk"),
+        lambda m: m.freeze_group("weight"),
+        lambda m: m.unfreeze_group(None),
+        lambda m: m.set_require_grad_group(["weight"], True),
+        lambda m: m.set_require_grad("no"),
+        lambda m: m.into_record_group("weight"),
+        lambda m: m.into_record().allow_partial("no"),
+        lambda m: m.into_record().allow_unused(1),
+        lambda m: m.into_record().validate(None),
+        lambda m: m.visit(None),
+        lambda m: m.visit(print),
+        lambda m: m.map(lambda p: p),
+    ],
+)
+def test_an_argument_of_another_type_is_an_error_of_ours(call: Any) -> None:
+    with pytest.raises(ArgumentTypeError):
+        call(net())
+
+
+def test_a_path_visitor_needs_no_constructor_of_its_base() -> None:
+    class Paths(PathVisitor):
+        def __init__(self) -> None:
+            self.seen: list[str] = []
+
+        def visit_float(self, param: Param[Tensor]) -> None:
+            self.seen.append(self.path)
+
+    paths = Paths()
+    net().visit(paths)
+    assert paths.seen == ["weight", "mean"]
+
+
+def test_a_path_visitor_that_enters_without_its_base_is_told_so() -> None:
+    class Silent(PathVisitor):
+        def enter_module(self, name: str, container_type: str) -> None: ...
+
+    with pytest.raises(PanicError, match=r"Silent leaves .*, which it never entered"):
+        net().visit(Silent())

@@ -241,3 +241,18 @@ def test_a_single_matcher_fused_with_a_list_stands_last_on_either_side() -> None
         assert repr(fused) == (
             f'ParamGroup {{ matcher: Combined([{listed}, Path(Exact(["w"]))]), excludes: None }}'
         )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ParamGroup.from_ids(ParamId.new()),  # type: ignore[arg-type]
+        lambda: ParamGroup.from_ids(None),  # type: ignore[arg-type]
+        lambda: ParamGroup.from_paths(None),  # type: ignore[arg-type]
+        lambda: ParamGroup.all().fuse("encoder"),  # type: ignore[arg-type]
+        lambda: ParamGroup.all().exclude(None),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_group_and_no_list_is_refused(call: Any) -> None:
+    with pytest.raises(ArgumentTypeError):
+        call()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from refimpl.errors import ArgumentTypeError, GradientError, LazyInitError, MovedError
+from refimpl.errors import ArgumentTypeError, GradientError, InvalidArgumentError, LazyInitError, MovedError
 from refimpl.param.param import Param
 from refimpl.param.param_id import ParamId
 from refimpl.tensor.device import Device
@@ -91,11 +91,20 @@ def test_an_initialiser_that_returns_another_kind_or_rank_is_refused(made: Any) 
         lambda: Param.initialized(1, Tensor.ones((1,), CPU)),
         lambda: Param.from_tensor(IntTensor.zeros((1,), CPU)),
         lambda: Param.uninitialized(ONE, None, CPU, True, (1,)),
+        lambda: Param.uninitialized(ONE, print, CPU, True, (1.5,)),
+        lambda: Param.from_tensor([1.0]),
+        lambda: Param(Tensor.ones((1,), CPU)),
+        lambda: Param(value=Tensor.ones((1,), CPU)),
     ],
 )
 def test_what_cannot_be_a_parameter_is_refused_with_a_typed_error(make: Any) -> None:
     with pytest.raises(ArgumentTypeError):
         make()
+
+
+def test_a_lazy_parameter_of_a_negative_shape_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError):
+        Param.uninitialized(ONE, lambda d, _: Tensor.ones((2,), d), CPU, True, (-2,))
 
 
 @pytest.mark.clause("PAR-18", "PAR-19", "PAR-38")
