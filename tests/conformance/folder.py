@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 DUMMY = Path(__file__).with_name("dummy.py")
+HOSTILE = Path(__file__).with_name("hostile.py")
 
 
 def case_of(name: str = "plc.one", **fields: Any) -> dict[str, Any]:
@@ -30,3 +31,15 @@ def write_case(root: Path, case: dict[str, Any], text: str | None = None) -> Pat
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(case, indent=1) if text is None else text, encoding="utf-8")
     return path
+
+
+def living(word: str) -> list[int]:
+    """The processes whose command line ends in the word; a process that has ended has no command line."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if (folder / "cmdline").read_bytes().endswith(word.encode() + b"\0"):
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found

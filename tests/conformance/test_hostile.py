@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 
 from refimpl.cli.terminal import plain
 from refimpl.conformance import process
-from refimpl.conformance.case import load_cases
+from refimpl.conformance.case import Outcome, load_cases
 from refimpl.conformance.clauses import load_clauses
+from refimpl.conformance.protocol import Greeting
 from refimpl.conformance.report import Report
 from refimpl.conformance.result import Event, Result
 from refimpl.conformance.runner import run
 from refimpl.conformance.subject import open_subject
 
-from .folder import case_of, write_case
+from .folder import HOSTILE, case_of, living, write_case
 
-HOSTILE = Path(__file__).with_name("hostile.py")
 LINUX = sys.platform == "linux"
 #: A good answer comes well before it, on a busy machine too.
 SECONDS = 2.0
@@ -102,18 +105,6 @@ def put(manner: str, folder: Path) -> Run:
     return Run(events, seconds, living(str(folder)))
 
 
-def living(word: str) -> list[int]:
-    """The processes whose command line ends in the word; a process that has ended has no command line."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if word.encode() + b"\0" in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
-        except OSError:
-            continue
-    return found
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
     """All subjects at once."""
@@ -180,3 +171,36 @@ def test_what_a_subject_says_while_it_dies_is_shown_without_control_characters(r
 
     assert "\x1b" in result.message
     assert plain(result.message).isprintable()
+
+
+# The tests are tested: with these faults planted they would fail.
+
+
+@pytest.mark.skipif(not LINUX, reason="elsewhere the group is all that is killed")
+def test_to_kill_the_group_only_would_leave_a_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process.sys, "platform", "killpg only")
+    left = put("leaver", tmp_path).left
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+
+    assert left != []
+
+
+@pytest.mark.parametrize("manner", ["nan", "huge", "surrogate"])
+def test_to_read_lines_with_json_would_take_what_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, manner: str
+) -> None:
+    def lenient(line: bytes, number: int) -> Any:
+        return json.loads(line)["ok"]
+
+    def trace(content: dict[str, Any], steps: int) -> tuple[Outcome, ...]:
+        return tuple(msgspec.convert(step, Outcome) for step in content["steps"])
+
+    monkeypatch.setattr(process, "decode", lenient)
+    monkeypatch.setattr(process, "read_greeting", lambda content: msgspec.convert(content, Greeting))
+    monkeypatch.setattr(process, "read_trace", trace)
+    events = put(manner, tmp_path).events
+
+    assert [event.verdict for event in events if isinstance(event, Result)] != VERDICTS[manner][0]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from contextlib import closing
@@ -8,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from refimpl.conformance import process
+from refimpl.conformance import keeper, process
 from refimpl.conformance.process import ProcessSubject, SubjectCrashError, SubjectTimeoutError
 from refimpl.errors import SubjectError
 
-from .folder import DUMMY
+from .folder import DUMMY, HOSTILE, living
 
 STEPS = [{"do": "echo", "value": 1}]
 
@@ -140,3 +141,78 @@ def test_a_silent_start_has_a_deadline_of_its_own(tmp_path: Path, monkeypatch: p
 def test_a_command_that_is_not_there_is_a_subject_error(tmp_path: Path) -> None:
     with pytest.raises(SubjectError, match="cannot start"):
         ProcessSubject(["/no/such/program"], str(tmp_path))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the keeper is there on Linux only")
+def test_the_death_of_the_runner_is_the_death_of_the_subject(tmp_path: Path) -> None:
+    script = (
+        "import os, sys\n"
+        "from refimpl.conformance.process import ProcessSubject\n"
+        f"folder = {str(tmp_path)!r}\n"
+        f"subject = ProcessSubject([sys.executable, {str(DUMMY)!r}, 'good', folder], folder)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=False, cwd=Path(__file__).parents[2])
+    deadline = time.monotonic() + 5
+    while living(str(tmp_path)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+    assert living(str(tmp_path)) == []
+
+
+@pytest.mark.parametrize("code", [0, 7])
+def test_the_keeper_ends_as_the_command_does(code: int) -> None:
+    assert kept(f"import os; os._exit({code})") == code
+
+
+def test_the_keeper_is_killed_by_the_signal_that_killed_the_command() -> None:
+    assert kept("import os; os.kill(os.getpid(), 15)") == -15
+    assert kept("import os; os.kill(os.getpid(), 9)") == -9
+
+
+def kept(code: str) -> int:
+    """How the keeper of a Python program ends."""
+    if sys.platform != "linux":
+        pytest.skip("the keeper is there on Linux only")
+    held, control = os.pipe()
+    try:
+        words = [sys.executable, "-I", "-S", keeper.__file__, str(held), sys.executable, "-c", code]
+        return subprocess.run(words, check=False, pass_fds=(held,)).returncode
+    finally:
+        os.close(held)
+        os.close(control)
+
+
+def test_without_a_keeper_the_group_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process.sys, "platform", "darwin")
+    subject = dummy("parent", tmp_path)
+    with pytest.raises(SubjectTimeoutError):
+        subject.case("plc.one", STEPS, 1)
+    child = int(subject.stderr().split()[-1])
+    subject.close()
+    time.sleep(0.2)
+
+    assert not _lives(child)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in kilobytes on Linux only")
+def test_a_line_without_end_costs_the_runner_no_more_than_the_longest_line(tmp_path: Path) -> None:
+    script = (
+        "import resource, sys\n"
+        "from refimpl.conformance import process\n"
+        "from refimpl.errors import SubjectError\n"
+        f"folder = {str(tmp_path)!r}\n"
+        f"subject = process.ProcessSubject([sys.executable, {str(HOSTILE)!r}, 'flood', folder], folder)\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "try:\n"
+        "    subject.case('plc.one', [{'do': 'echo'}], 10)\n"
+        "except SubjectError as error:\n"
+        "    assert 'without the end' in str(error), error\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+        "subject.close()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[2], capture_output=True
+    )
+
+    assert int(done.stdout) * 1024 < process.MAX_FRAME + (16 << 20)
