@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import (
     ArgumentTypeError,
     InvalidArgumentError,
+    RefimplError,
     ResourceError,
     TensorError,
     UnsupportedDTypeError,
@@ -24,6 +25,7 @@ from .data import TensorData
 from .device import Device
 from .dtype import DType
 from .namespace import space_of
+from .operands import into_tensor
 from .random import DEFAULT, Distribution, sample
 from .reading import read
 from .settings import locked_settings
@@ -223,6 +225,8 @@ def memory_for(dtype: DType, shape: tuple[int, ...]) -> Iterator[None]:
     """
     try:
         yield
+    except RefimplError:  # some of ours are ValueErrors too
+        raise
     except (ValueError, MemoryError) as error:
         raise ResourceError(f"no memory for a tensor of {dtype} and shape {list(shape)}: {error}") from error
 
@@ -240,7 +244,7 @@ def number(value: object) -> Number:
         return plain
     raise ArgumentTypeError(
         f"an operand is a tensor of the same kind or a number, got {type(value).__name__}",
-        hint="make a tensor of it first: Tensor.from_data(values, device)",
+        hint=into_tensor(value),
     )
 
 

@@ -114,6 +114,9 @@ class TensorData:
             )
         return np.ndarray(self.shape, self.dtype.numpy, data)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.dtype, self.shape, bytes(self.bytes))
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TensorData):
             return NotImplemented

@@ -82,7 +82,9 @@ class Device:
                 clause="DEV-1",
                 hint=f"kinds are {', '.join(KINDS)}",
             )
-        if type(index) is not int or index < 0:
+        if type(index) is not int:
+            raise InvalidArgumentError(f"a device index is an integer, got {index!r}", clause="DEV-12")
+        if index < 0:
             raise InvalidArgumentError(f"device index must be non-negative: {index!r}", clause="DEV-12")
         if kind == "cpu" and index != 0:
             raise InvalidArgumentError(

@@ -10,9 +10,9 @@ import numpy as np
 
 from .arguments import as_dim, failed
 from .cast import narrowed
-from .core import Number, make
+from .core import AnyTensor, Number, make
 from .creation import real
-from .dtype import DType
+from .dtype import DType, Kind
 from .erf import erf
 from .gradient import LEAF
 from .namespace import Space
@@ -69,7 +69,7 @@ class FloatArithmetic(NumericTensor):
         """
         device, dtype, state = self.device, self.dtype, self.grad_state
         if not isinstance(other, FloatArithmetic):
-            expect("Matmul", FloatArithmetic, other)  # type: ignore[unreachable]  # for callers untyped
+            expect("Matmul", AnyTensor.classes[Kind.FLOAT], other)  # type: ignore[unreachable]  # for callers untyped
         if other.device is not device or other.grad_state is not state or state is LEAF:
             device, state = of_operands("Matmul", self, other)
         if other.dtype is not dtype or dtype.itemsize == 2:

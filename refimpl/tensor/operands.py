@@ -57,8 +57,15 @@ def expect(operation: str, cls: type[AnyTensor], tensor: object) -> None:
     if not isinstance(tensor, cls):
         raise ArgumentTypeError(
             f"{operation} takes a {cls.__name__}, got {type(tensor).__name__}",
-            hint=f"{cls.__name__}.from_data(values, device)",
+            hint=into_tensor(tensor, cls.__name__),
         )
+
+
+def into_tensor(given: object, name: str = "Tensor") -> str:
+    """The way out for something that is no tensor, where a tensor of the class `name` is needed."""
+    if hasattr(given, "val") and hasattr(given, "is_initialized"):
+        return "an operation takes the value of a parameter: param.val()"
+    return f"make a tensor of it first: {name}.from_data(values, device)"
 
 
 def same_dtype(operation: str, *tensors: AnyTensor) -> None:

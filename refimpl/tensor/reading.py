@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentTypeError, InvalidArgumentError
+from .core import AnyTensor
 from .data import TensorData
 from .dtype import DType
 
@@ -24,6 +25,7 @@ def read(value: object) -> tuple[NDArray[Any], DType, bool]:
     if isinstance(value, TensorData):
         array = value.to_numpy()
         return (array if isinstance(value.bytes.obj, bytes) else array.copy()), value.dtype, True
+    _refuse_hidden(value)
     named = hasattr(value, "dtype") or hasattr(value, "__array__") or hasattr(value, "__array_interface__")
     try:
         array = np.array(value, order="C", copy=True)
@@ -39,9 +41,43 @@ def read(value: object) -> tuple[NDArray[Any], DType, bool]:
     try:
         dtype = DType.of(array.dtype.newbyteorder("<"))
     except Exception as error:
+        if array.ndim == 0 and array.dtype == object:
+            raise ArgumentTypeError(
+                f"a tensor is made of numbers, got {type(value).__name__}",
+                clause="BPK-7",
+                hint=_way_out(value),
+            ) from error
         raise ArgumentTypeError(
             f"a tensor is made of numbers, got elements of {array.dtype}",
             clause="BPK-7",
             hint="cast the array first: array.astype('float32')",
         ) from error
     return np.ascontiguousarray(array, dtype.numpy).reshape(array.shape), dtype, named
+
+
+def _refuse_hidden(value: Any) -> None:
+    """Refuse what NumPy would read as plain numbers although it says more: a mask, a device.
+
+    Raises:
+        ArgumentTypeError: a masked array, or a list of tensors.
+    """
+    if hasattr(value, "filled") and hasattr(value, "mask") and np.any(value.mask):
+        raise ArgumentTypeError(
+            "a masked array has values that are not there",
+            clause="BPK-7",
+            hint="say what stands in their place: array.filled(0.0)",
+        )
+    first = value
+    while isinstance(first, (list, tuple)) and first and first[0] is not first:
+        first = first[0]
+    if first is not value and isinstance(first, AnyTensor):
+        raise ArgumentTypeError(
+            f"from_data takes values, got a {type(value).__name__} of {type(first).__name__}",
+            hint="Tensor.stack(tensors, dim) and Tensor.cat(tensors, dim) keep device and gradient state",
+        )
+
+
+def _way_out(value: object) -> str:
+    if hasattr(value, "val") and hasattr(value, "is_initialized"):
+        return "a parameter's tensor is param.val()"
+    return "pass a NumPy array, a number, or nested lists of numbers"

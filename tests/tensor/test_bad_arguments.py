@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from refimpl.errors import RefimplError, ResourceError
+from refimpl.param.param import Param
 from refimpl.tensor.device import Device
 from refimpl.tensor.dtype import DType
 from refimpl.tensor.module_functions import embedding, layer_norm, linear
@@ -23,6 +24,9 @@ ANY: Any = "no device, no dtype"
 ASKS: dict[str, Callable[[], Any]] = {
     "from_data, device": lambda: Tensor.from_data([1.0], ANY),
     "from_data, dtype": lambda: Tensor.from_data([1.0], SIM, ANY),
+    "from_data, a masked array": lambda: Tensor.from_data(np.ma.array([1.0, 2.0], mask=[0, 1]), SIM),
+    "from_data, a list of tensors": lambda: Tensor.from_data([X, X], SIM),
+    "from_data, a parameter": lambda: Tensor.from_data(Param.from_tensor(X), SIM),
     "from_record_data, device": lambda: Tensor.from_record_data(X.to_data(), ANY, DType.F32),
     "from_record_data, data": lambda: Tensor.from_record_data(ANY, SIM, DType.F32),
     "from_record_data, dtype": lambda: Tensor.from_record_data(X.to_data(), SIM, ANY),
@@ -82,6 +86,31 @@ ASKS: dict[str, Callable[[], Any]] = {
 def test_it_is_refused_with_an_error_of_ours(name: str) -> None:
     with pytest.raises(RefimplError):
         ASKS[name]()
+
+
+@pytest.mark.parametrize(
+    ("ask", "message", "hint"),
+    [
+        (lambda: X @ Param.from_tensor(X), "Matmul takes a Tensor, got Param", "param.val()"),
+        (lambda: X + Param.from_tensor(X), "a number, got Param", "param.val()"),
+        (lambda: X @ np.ones((3, 2)), "Matmul takes a Tensor, got ndarray", "Tensor.from_data"),
+        (lambda: Tensor.from_data(None, SIM), "made of numbers, got NoneType", "nested lists"),
+        (lambda: Tensor.from_data(Param.from_tensor(X), SIM), "got Param", "param.val()"),
+        (lambda: Tensor.from_data([[X]], SIM), "got a list of Tensor", "Tensor.stack"),
+        (lambda: Device("sim", 1.0), "a device index is an integer, got 1.0", ""),  # type: ignore[arg-type]
+    ],
+)
+def test_the_error_names_what_was_given_and_the_way_out(
+    ask: Callable[[], Any], message: str, hint: str
+) -> None:
+    with pytest.raises(RefimplError) as raised:
+        ask()
+    assert message in str(raised.value)
+    assert hint in (raised.value.hint or "")
+
+
+def test_an_array_whose_mask_hides_nothing_is_an_array() -> None:
+    assert Tensor.from_data(np.ma.array([1.0, 2.0]), SIM).to_numpy().tolist() == [1.0, 2.0]
 
 
 def test_a_tensor_is_walked_along_its_outermost_axis() -> None:

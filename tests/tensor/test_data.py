@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 import struct
 from typing import Any
 
@@ -120,3 +121,11 @@ def test_quantised_data_is_read_as_its_bytes() -> None:
     data = TensorData(DType.qfloat(QuantScheme()), [2], bytes(range(6)))
 
     assert data.to_numpy().tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_pickle_holds_the_bytes_even_of_deferred_data() -> None:
+    for data in (
+        TensorData(DType.F32, [2], bytes(range(8))),
+        TensorData.deferred(DType.F32, [2], 8, lambda: bytes(range(8))),
+    ):
+        assert pickle.loads(pickle.dumps(data)) == data

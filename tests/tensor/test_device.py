@@ -82,7 +82,7 @@ def test_any_text_is_a_device_or_an_error_of_ours(text: str) -> None:
 @pytest.mark.clause("DEV-12")
 @pytest.mark.parametrize("index", [-1, 1.0, True, "0", None])
 def test_an_index_is_a_natural_number(index: object) -> None:
-    with pytest.raises(InvalidArgumentError, match="device index must be non-negative"):
+    with pytest.raises(InvalidArgumentError, match="device index"):
         Device("sim", index)  # type: ignore[arg-type]
 
 
