@@ -7,13 +7,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help conform test lint bench record clean
+.PHONY: help conform test lint bench record matrix clean
 
 help:
 	@echo "make conform   run the cases against the reference: the clause table"
 	@echo "make test      every test, with branch coverage"
 	@echo "make lint      format, lint, types, import order"
 	@echo "make bench     speed and memory beside their peers (installs PyTorch: several GB on Linux)"
+	@echo "make matrix    every subject that can run here, and who reads whose files: build/matrix/matrix.html"
 	@echo "make record    ask real Burn again and write its answers into the cases (needs cargo)"
 
 conform: $(VENV)/.core
@@ -34,6 +35,10 @@ bench: $(VENV)/.bench
 
 record: $(VENV)/.test
 	$(BIN)/python -m refimpl.conformance.record
+
+# Real Burn and burn-store need cargo, PyTorch is there after `make bench`; what is missing is left out.
+matrix: $(VENV)/.core
+	$(BIN)/python -m tests.matrix
 
 clean:
 	rm -rf $(VENV)

@@ -1,0 +1,1 @@
+"""All subjects that can run here, beside each other: `make matrix`."""

@@ -1,0 +1,68 @@
+"""Which subjects there are beside the reference, and whether they can run here."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from refimpl.conformance.clauses import spec_folder
+
+ADAPTERS = Path(__file__).resolve().parents[1] / "adapters"
+EXPECTATIONS = spec_folder() / "expectations"
+TORCH = "py:tests.adapters.torch_subject:TorchSubject"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A subject, by the name that the matrix gives it."""
+
+    name: str
+    place: str
+    #: Whether it reads and writes record files.
+    records: bool = True
+
+    @property
+    def expectations(self) -> Path | None:
+        path = EXPECTATIONS / f"{self.name}.toml"
+        return path if path.is_file() else None
+
+
+def found() -> tuple[list[Known], dict[str, str]]:
+    """The subjects that can run here, and why the others cannot."""
+    here, missing = [Known("refimpl", "refimpl")], {}
+    for name, folder in (("burn", "burn"), ("burn_store", "burn-store")):
+        program, why = built(ADAPTERS / folder, f"{folder}-adapter")
+        if program is None:
+            missing[name] = why
+        else:
+            here.append(Known(name, "burn" if name == "burn" else f"cmd:{program}"))
+    if importlib.util.find_spec("torch") is None:
+        missing["torch"] = "PyTorch is not installed"
+    else:
+        here.append(Known("torch", TORCH, records=False))
+    return here, missing
+
+
+def built(crate: Path, name: str) -> tuple[Path | None, str]:
+    """The program of a crate, built now; or None, and why."""
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        return None, "there is no cargo"
+    build = [
+        cargo,
+        "build",
+        "--release",
+        "--quiet",
+        "--manifest-path",
+        str(crate / "Cargo.toml"),
+        "--bin",
+        name,
+    ]
+    done = subprocess.run(build, stderr=subprocess.PIPE, check=False)
+    if done.returncode != 0:
+        return None, f"cargo ended with code {done.returncode}: {done.stderr.decode(errors='replace')[-400:]}"
+    return Path(os.environ.get("CARGO_TARGET_DIR", crate / "target")) / "release" / name, ""
