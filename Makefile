@@ -3,17 +3,19 @@
 
 PYTHON ?= python3
 WORKERS ?= 2
+SCALE ?= 1
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help conform test lint bench record matrix clean
+.PHONY: help conform test lint bench faults record matrix clean
 
 help:
 	@echo "make conform   run the cases against the reference: the clause table"
 	@echo "make test      every test, with branch coverage"
 	@echo "make lint      format, lint, types, import order"
 	@echo "make bench     speed and memory beside their peers (installs PyTorch: several GB on Linux)"
+	@echo "make faults    every fault of a save and a read, and fuzzing: about 15 minutes (SCALE=0.1 fuzzes less)"
 	@echo "make matrix    every subject that can run here, and who reads whose files: build/matrix/matrix.html"
 	@echo "make record    ask real Burn again and write its answers into the cases (needs cargo)"
 
@@ -32,6 +34,12 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m tests.bench
+
+# With atheris the fuzzers are guided by coverage; where it has no wheel, mutations are drawn at random.
+faults: $(VENV)/.test
+	@$(PIP) install --constraint constraints.txt --editable ".[faults]" || \
+		echo "atheris cannot be installed here: mutations are drawn at random"
+	$(BIN)/python -m tests.faults --scale $(SCALE)
 
 record: $(VENV)/.test
 	$(BIN)/python -m refimpl.conformance.record

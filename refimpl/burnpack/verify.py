@@ -26,8 +26,9 @@ from .source import FileSource, MemorySource, Source
 
 #: Findings told of each by itself; the rest is counted.
 MOST: Final = 10_000
-#: Longer metadata is not written again to see whether Burn would have written it so.
+#: Longer metadata, or of more axes, is not written again to see whether Burn would have written it so.
 _REWRITTEN: Final = 16 << 20
+_REWRITTEN_AXES: Final = 400_000
 
 
 class Answer(Enum):
@@ -297,7 +298,7 @@ class _Examination:
                 f"{len(data) - used} bytes after the metadata item, which nobody reads",
                 "BPK-19",
             )
-        if used <= _REWRITTEN:
+        if used <= _REWRITTEN and decoder.dimensions <= _REWRITTEN_AXES:
             written = encode_metadata(found)
             if written != data[:used]:
                 self._add(

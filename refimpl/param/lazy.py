@@ -114,10 +114,10 @@ class LazyCell(Generic[T]):
             return False
         assert self._lock is not None
         with self._lock:
-            if self.value is not None:
-                return False
-            self._pending = replace(self._taken(), is_require_grad=require_grad)
-            return True
+            waits = self.value is None  # unless another thread was quicker
+            if waits:
+                self._pending = replace(self._taken(), is_require_grad=require_grad)
+            return waits
 
     def moved(
         self, call: str, device: Device | None = None, is_require_grad: bool | None = None

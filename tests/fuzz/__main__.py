@@ -30,7 +30,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=1 << 40)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--plain", action="store_true", help="without atheris, even where it is installed")
-    parser.add_argument("--out", type=Path, default=Path("finds"))
+    parser.add_argument("--out", type=Path, default=Path("build/finds"))
     parser.add_argument("--guided", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.guided is not None:

@@ -74,7 +74,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.against_burn", description=__doc__)
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=Path("finds"))
+    parser.add_argument("--out", type=Path, default=Path("build/finds"))
     chosen = parser.parse_args()
     program = adapter()
     if program is None:
