@@ -27,6 +27,7 @@ ONE_THREAD = dict.fromkeys(
 
 def measure(chapter: str) -> list[Figure]:
     """The figures of one file, measured in a child process that has one BLAS thread from its start."""
+    print(f"measuring {chapter} ...", file=sys.stderr, flush=True)
     child = subprocess.run(
         [sys.executable, "-m", "tests.bench", "--child", chapter],
         env=os.environ | ONE_THREAD | {"PYTHONHASHSEED": "0"},

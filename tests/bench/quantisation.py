@@ -35,12 +35,17 @@ BLOCK_32 = (BlockSize([32]), ScaleDtype.F32)
 SCHEMES = (
     ("int8 per tensor", QuantScheme(QuantValue.Q8S, QuantStore.NATIVE, per_tensor=ScaleDtype.F32), 3.0, 2.2),
     ("int8 block 32", QuantScheme(QuantValue.Q8S, QuantStore.NATIVE, per_block=BLOCK_32), 5.5, 3.0),
-    ("int4 block 32 packed", QuantScheme(QuantValue.Q4S, QuantStore.packed_u32(0), per_block=BLOCK_32), 6.0, 4.0),
+    (
+        "int4 block 32 packed",
+        QuantScheme(QuantValue.Q4S, QuantStore.packed_u32(0), per_block=BLOCK_32),
+        6.0,
+        4.0,
+    ),
     ("fp8", QuantScheme(QuantValue.E4M3, QuantStore.NATIVE, per_tensor=ScaleDtype.F32), 4.0, 3.0),
 )
 FP8_REASON = (
-    "the range takes 0.8 copies, dividing and clamping 0.9, the table of upper bits 2.7: each is one pass of NumPy "
-    "over tiles in the cache"
+    "the range takes 0.8 copies, dividing and clamping 0.9, the table of upper bits 2.7: each is one pass of "
+    "NumPy over tiles in the cache"
 )
 
 
@@ -130,4 +135,6 @@ def _file() -> Figure:
         command = [sys.executable, "-c", CHILD, str(source), str(target)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     peak = int(done.stdout) / 1024
-    return Figure("quantise a file of 1 GiB, peak memory", peak, 400.0, "MiB", "16 tensors of 64 MiB, one at a time")
+    return Figure(
+        "quantise a file of 1 GiB, peak memory", peak, 400.0, "MiB", "16 tensors of 64 MiB, one at a time"
+    )
