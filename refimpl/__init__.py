@@ -104,7 +104,7 @@ _HOME: Final = {
     "parallel.stages": ("HeldStage", "StagedLayers"),
 }
 _MODULE_OF: Final = {name: home for home, names in _HOME.items() for name in names}
-__all__ = sorted([*_MODULE_OF, "errors"])  # noqa: PLE0605 - every name of the table
+__all__ = sorted([*_MODULE_OF, "errors"])
 
 
 def __getattr__(name: str) -> object:
