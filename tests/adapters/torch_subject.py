@@ -55,7 +55,7 @@ class TorchSubject:
                 "backend": "cpu",
             },
             "caps": {
-                "fixtures": ["dynamic/1"],
+                "fixtures": ["dynamic/1", "zoo/1"],
                 "devices": {"executing": ["d0"], "count": 1},
                 "dtypes": list(DTYPES),
                 "capabilities": ["autodiff"],
@@ -88,8 +88,8 @@ class Trace:
 
     def answer(self, step: Step) -> Any:
         name = step.get("do") or step.get("observe", "")
-        if name == "module.build" and step["fixture"] == "dynamic/1":
-            self.modules[step["as"]] = Builder(self, step["args"]).module()
+        if name == "module.build":
+            self.modules[step["as"]] = Builder(step["fixture"], step.get("args", {})).module()
             return {}
         short = name.removeprefix("module.")
         if step.get("on") not in self.modules or short not in ANSWERS:
@@ -106,13 +106,16 @@ class Trace:
 class Builder:
     """Builds nodes depth first, in the order written."""
 
-    def __init__(self, trace: Trace, args: Step) -> None:
+    def __init__(self, fixture: str, args: Step) -> None:
+        if fixture != "dynamic/1" and fixture not in ZOO:
+            raise LackingError(f"fixture {fixture}")
         self.args = args
+        self.tree = args["tree"] if fixture == "dynamic/1" else ZOO[fixture](args)
         self.base = int(args.get("base", 0))
         self.labels: dict[str, nn.Parameter] = {}
 
     def module(self) -> Node:
-        made = self.node(self.args["tree"])
+        made = self.node(self.tree)
         if not isinstance(made, (nn.Module, nn.Parameter)):
             raise LackingError("a root that is no module and no parameter")
         return made
@@ -184,6 +187,52 @@ class Builder:
         if label is not None:
             self.labels[label] = param
         return param  # type: ignore[no-any-return]
+
+
+def linear(first: int, bias: bool = True) -> Step:
+    weight = {"float": {"id": first, "shape": [2, 3]}}
+    rest = {"some": {"float": {"id": first + 1, "shape": [3]}}} if bias else {"none": True}
+    return struct("Linear", weight=weight, bias=rest)
+
+
+def struct(name: str, **fields: Step) -> Step:
+    return {"struct": name, "fields": list(fields.items())}
+
+
+def mlp(args: Step) -> Step:
+    hidden = {"vec": [linear(10 + 2 * i) for i in range(args.get("hidden", 2))]}
+    rate = {"const": {"float": 0.5}}
+    return struct("Mlp", input=linear(1), hidden=hidden, output=linear(3, bias=False), rate=rate)
+
+
+def floats(_: Step) -> Step:
+    names = ("f64", "f32", "f16", "bf16")
+    made = {
+        name: {"float": {"id": i, "dtype": name, "shape": [2, 3]}} for i, name in enumerate(names, start=1)
+    }
+    return struct("Floats", **made)
+
+
+def recursive(_: Step) -> Step:
+    def tree(first: int, children: list[Step], below: Step) -> Step:
+        return struct("Tree", layer=linear(first), children={"vec": children}, next=below)
+
+    last = struct("Chain", weight={"float": {"id": 8, "shape": [1]}}, next={"none": True})
+    chain = struct("Chain", weight={"float": {"id": 7, "shape": [1]}}, next=last)
+    return tree(1, [tree(3, [], {"none": True}), tree(5, [], {"none": True})], chain)
+
+
+#: The fixtures of the zoo that PyTorch can say, as trees.
+ZOO: dict[str, Callable[[Step], Step]] = {
+    "zoo/linear": lambda args: linear(1, args.get("bias", True)),
+    "zoo/mlp": mlp,
+    "zoo/floats": floats,
+    "zoo/recursive": recursive,
+    "zoo/unit": lambda _: struct("Unit"),
+    "zoo/tuple10": lambda _: struct(
+        "Ten", t={"tuple": [{"float": {"id": i, "shape": [1]}} for i in range(1, 11)]}
+    ),
+}
 
 
 def data(spec: Step, kind: str, seed: int) -> torch.Tensor:
@@ -303,6 +352,13 @@ def count(_: Trace, __: Step, module: Node) -> int:
     )
 
 
+def set_one(_: Trace, step: Step, module: Node) -> dict[str, Any]:
+    for path, param in params(module):
+        if path == step["path"]:
+            requires_grad(param, step["value"])
+    return {}
+
+
 ANSWERS: dict[str, Callable[[Trace, Step, Node], Any]] = {
     "events": events,
     "state": state,
@@ -312,6 +368,7 @@ ANSWERS: dict[str, Callable[[Trace, Step, Node], Any]] = {
     "unfreeze": lambda _, __, module: requires_grad(module, True),
     "set_require_grad": lambda _, step, module: requires_grad(module, step["value"]),
     "no_grad": lambda _, __, module: requires_grad(module, False),
+    "param.set_require_grad": set_one,
     "clone": clone,
     "drop": drop,
 }
