@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from ..errors import ArgumentTypeError, BurnpackError, InvalidArgumentError, ResourceError
 from ..tensor.data import TensorData
@@ -101,6 +101,10 @@ def plan(
     tensors: dict[str, Descriptor] = {}
     items: list[tuple[str, TensorData, int]] = []
     axes = end = 0
+    if not isinstance(entries, Iterable):
+        raise ArgumentTypeError(
+            f"the entries are several, one after the other, got {type(entries).__name__}", clause="BPK-6"
+        )
     for entry in entries:
         name, data, param_id = _checked(entry)
         dtype, shape, nbytes = data.dtype, data.shape, data.nbytes
@@ -150,12 +154,18 @@ def _checked(entry: object) -> Item:
 
 
 def _no_entry(entry: object) -> ArgumentTypeError:
-    kinds = ", ".join(type(part).__name__ for part in entry) if isinstance(entry, (tuple, list)) else ""
+    parts = entry if isinstance(entry, (tuple, list)) else ()
+    kinds = f"({', '.join(type(part).__name__ for part in parts)})" if parts else ""
+    hint = "TensorData.from_array(array) holds the values of a NumPy array"
+    if any(hasattr(part, "to_data") for part in parts):
+        hint = "tensor.to_data() gives the TensorData of a tensor"
+    elif isinstance(entry, str):
+        hint = "of a mapping: [(name, data, None) for name, data in mapping.items()]"
     return ArgumentTypeError(
         f"an entry is a tuple of a name, its TensorData and its parameter id or None, got "
-        f"{type(entry).__name__}({kinds})",
+        f"{type(entry).__name__}{kinds}",
         clause="BPK-6",
-        hint="TensorData.from_array(array) holds the values of a NumPy array",
+        hint=hint,
     )
 
 
@@ -214,8 +224,19 @@ def _check_sizes(name: str, data: TensorData) -> None:
         )
 
 
+def _mapping(given: Mapping[str, Any] | None, what: str) -> dict[str, Any]:
+    if given is None:
+        return {}
+    try:
+        return dict(given)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(
+            f"{what} is a mapping by name, got {type(given).__name__}", clause="BPK-8"
+        ) from None
+
+
 def _texts(metadata: Mapping[str, str] | None) -> dict[str, str]:
-    given = dict(metadata or {})
+    given = _mapping(metadata, "metadata")
     for name, value in given.items():
         if not isinstance(name, str) or not isinstance(value, str):
             raise ArgumentTypeError(
@@ -227,7 +248,7 @@ def _texts(metadata: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def _scalars(scalars: Mapping[str, Scalar | bool | int | float] | None) -> dict[str, Scalar]:
-    given = dict(scalars or {})
+    given = _mapping(scalars, "scalars")
     for name in given:
         if not isinstance(name, str):
             raise ArgumentTypeError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from ..errors import DisplayError
+from ..errors import DisplayError, InvalidArgumentError
 from ..param.flag import Flag
 from ..param.param import Param
 from ..param.running import RunningState
@@ -35,6 +35,11 @@ class DisplaySettings:
     indentation_size: int | None = None
     level: int = 1
 
+    def __post_init__(self) -> None:
+        size = self.indentation_size
+        if size is not None and (type(size) is not int or size < 0):
+            raise InvalidArgumentError(f"an indentation is an integer from 0, got {size!r}", clause="DSP-1")
+
     def with_show_param_id(self, flag: bool) -> Self:
         """Whether parameters show their id; False unless set."""
         return replace(self, show_param_id=flag)
@@ -52,7 +57,11 @@ class DisplaySettings:
         return replace(self, new_line_after_attribute=flag)
 
     def with_indentation_size(self, size: int) -> Self:
-        """Spaces a level; 2 unless set."""
+        """Spaces a level; 2 unless set.
+
+        Raises:
+            InvalidArgumentError: `size` is negative, or no integer.
+        """
         return replace(self, indentation_size=size)
 
     def inherit(self, outer: DisplaySettings) -> DisplaySettings:

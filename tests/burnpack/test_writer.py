@@ -25,8 +25,10 @@ from refimpl.errors import (
 )
 from refimpl.param.param_id import ParamId
 from refimpl.tensor.data import TensorData
+from refimpl.tensor.device import Device
 from refimpl.tensor.dtype import DType
 from refimpl.tensor.scheme import BlockSize, QuantScheme, QuantStore, QuantValue, ScaleDtype
+from refimpl.tensor.tensor import Tensor
 
 F32, U8 = DType.F32, DType.U8
 
@@ -180,6 +182,30 @@ def test_an_array_of_objects_is_refused() -> None:
 def test_an_entry_of_another_form_is_refused(entry: Any) -> None:
     with pytest.raises(ArgumentTypeError, match="an entry is a tuple of a name"):
         burnpack_bytes([entry])
+
+
+@pytest.mark.parametrize(
+    ("entries", "hint"),
+    [
+        (None, None),
+        (3, None),
+        ({"w": u8(b"x")}, "mapping.items()"),
+        ([("w", Tensor.ones((1,), Device("cpu")), None)], "tensor.to_data()"),
+        ([("w", np.ones(1), None)], "TensorData.from_array"),
+    ],
+)
+def test_what_is_no_list_of_entries_is_refused_with_a_way_out(entries: Any, hint: str | None) -> None:
+    with pytest.raises(ArgumentTypeError) as raised:
+        burnpack_bytes(entries)
+    assert hint is None or hint in (raised.value.hint or "")
+
+
+@pytest.mark.clause("BPK-8")
+@pytest.mark.parametrize("wrong", ["x", 3, [1], 0])
+def test_metadata_and_scalars_are_mappings(wrong: Any) -> None:
+    for more in ({"metadata": wrong}, {"scalars": wrong}):
+        with pytest.raises(ArgumentTypeError, match="is a mapping by name"):
+            burnpack_bytes([], **more)
 
 
 @pytest.mark.clause("BPK-6")

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 import pytest
 
-from refimpl.errors import DisplayError
+from refimpl.errors import DisplayError, InvalidArgumentError
 from refimpl.module.display import Content, DisplaySettings
 from refimpl.module.fields import Array, Skip
 from refimpl.module.module import Module
@@ -333,3 +333,10 @@ def test_printing_initialises_a_lazy_parameter_and_shows_its_real_shape() -> Non
     )
     assert "shape: [4, 1]" in str(one)
     assert one.weight.is_initialized()
+
+
+@pytest.mark.clause("DSP-1")
+@pytest.mark.parametrize("size", [-1, 1.5, True, "2"])
+def test_an_indentation_is_a_natural_number(size: Any) -> None:
+    with pytest.raises(InvalidArgumentError):
+        DisplaySettings().with_indentation_size(size)
