@@ -121,13 +121,16 @@ class LazyCell(Generic[T]):
 
     def moved(
         self, call: str, device: Device | None = None, is_require_grad: bool | None = None
-    ) -> LazyCell[T]:
+    ) -> LazyCell[T] | None:
         """A new cell with the state of this one, which from now on refuses to initialise.
 
-        `device` keeps the autodiff context the parameter was built with (PAR-51).
+        None if another thread has initialised the cell meanwhile: then there is no state to move. `device`
+        keeps the autodiff context the parameter was built with (PAR-51).
         """
         assert self._lock is not None
         with self._lock:
+            if self.value is not None:
+                return None
             pending = self._taken()
             if device is not None:
                 pending = replace(pending, device=device.with_autodiff_context_from(pending.device))

@@ -104,11 +104,12 @@ class ReplacedParam(ReadParam[T], Generic[T]):
                 return self
             return self._make(self._id, LazyCell.initialized(changed), self._mapper, require_grad)
         if cell.is_shared:
-            if not cell.set_pending_require_grad(require_grad):  # initialised by a clone meanwhile
-                return self.set_require_grad(require_grad)
+            kept = cell if cell.set_pending_require_grad(require_grad) else None
         else:
-            cell = cell.moved("set_require_grad", is_require_grad=require_grad)
-        return self._with(cell, is_active=require_grad)
+            kept = cell.moved("set_require_grad", is_require_grad=require_grad)
+        if kept is None:  # another thread initialised it meanwhile
+            return self.set_require_grad(require_grad)
+        return self._with(kept, is_active=require_grad)
 
     def with_value(self, value: bool) -> Self:
         """The flag set to `value`, which it remembers.
@@ -206,12 +207,16 @@ class ReplacedParam(ReadParam[T], Generic[T]):
     def _by_value(self, call: str) -> LazyCell[T]:
         """The cell of the parameter that takes this one's place: its own state, unless somebody shares it."""
         cell = self._cell
-        return cell if cell.value is not None or cell.is_shared else cell.moved(call)
+        if cell.value is not None or cell.is_shared:
+            return cell
+        return cell.moved(call) or cell
 
     def _map_to_device(self, device: Device, move: Callable[[T], T]) -> Self:
         cell = self._cell
         if cell.value is None and not cell.is_shared:
-            return self._with(cell.moved("to_device", device=device))._attach(None)
+            retargeted = cell.moved("to_device", device=device)
+            if retargeted is not None:
+                return self._with(retargeted)._attach(None)
         value = self.base()
         moved = move(value)
         return (self if moved is value else self._with(LazyCell.initialized(moved)))._attach(None)

@@ -418,3 +418,35 @@ def test_values_of_another_kind_are_refused() -> None:
         param.is_enabled()
     with pytest.raises(ArgumentTypeError, match="no shape"):
         Param.from_bool(True).lazy_shape()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda p: p.to_device(SIM),
+        lambda p: p.set_require_grad(False),
+        lambda p: p.with_id(ParamId.from_int(9)),
+    ],
+)
+@pytest.mark.clause("PAR-25")
+def test_a_parameter_that_another_thread_initialises_meanwhile_is_moved_as_an_initialised_one(
+    call: Any,
+) -> None:
+    import threading
+
+    started, released = threading.Event(), threading.Event()
+
+    def init(at: Device, rg: bool) -> Tensor:
+        started.set()
+        released.wait(10)
+        return Tensor.ones((2,), at)
+
+    param = Param.uninitialized(ONE, init, CPU, False, (2,))
+    reader = threading.Thread(target=param.val)
+    reader.start()
+    started.wait(10)
+    threading.Timer(0.05, released.set).start()
+    moved = call(param)  # waits for the reader, which holds the cell
+    reader.join()
+    assert moved.val().to_numpy().tolist() == [1.0, 1.0]
+    assert param.val().device == CPU
