@@ -210,7 +210,7 @@ class FileSource:
 
 
 def _identity(found: os.stat_result) -> tuple[int, ...]:
-    """What stays while a file is not written to, and is another for a descriptor that was closed and reused."""
+    """What stays while nobody writes to a file, and is another when its descriptor was closed and reused."""
     return found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev
 
 

@@ -246,11 +246,12 @@ def interrupted_between_instructions(points: Points, folder: Path) -> None:
                 target = prepared(folder, scenario)
                 oracle = NothingLost(target, scenario.new)
                 strike = _Strike(files, at)
+                before = sys.gettrace()  # of a coverage tool, perhaps
                 sys.settrace(strike.trace)
                 try:
                     error = raised(scenario.save, target)
                 finally:
-                    sys.settrace(None)
+                    sys.settrace(before)
                 if not strike.done:
                     break
                 points.add("save: interrupted", "between instructions")

@@ -95,6 +95,7 @@ def _in_child(work: Callable[[], list[Any]]) -> list[Any]:
     child = os.fork()
     if child == 0:  # pragma: no cover - the child leaves without a report
         code = 1
+        sys.settrace(None)
         sys.unraisablehook = lambda _: None
         try:
             os.write(write, json.dumps(work()).encode()[:60_000])
