@@ -3,12 +3,12 @@
 use crate::args::{self, Args};
 use crate::caught::{self, Fault, Outcome, protocol};
 use crate::modules::AnyModule;
+use crate::saving::{self, ModuleRecord};
 use crate::tensors::AnyTensor;
 use crate::threads::Threads;
 use crate::{observe, shared, step_adapt, step_module, step_pack, step_param, step_placement, step_quant, step_record, step_small};
 use burn::module::Quantizer;
 use burn::module::parallel::LayerPlacement;
-use burn::store::ModuleRecord;
 use burn_pack::ReaderLimits;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -137,6 +137,9 @@ impl Case {
     }
     /// One step, with its outcome as the protocol writes it.
     pub fn step(&mut self, step: &Value) -> Value {
+        if let Some(word) = saving::lacking(step) {
+            return json!({"unsupported": {"capability": word, "text": "not here"}});
+        }
         let scratch = self.folder.display().to_string();
         let result = caught::catch(|| self.answer(step));
         let result = match result {

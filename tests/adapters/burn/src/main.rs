@@ -14,6 +14,8 @@ mod node;
 mod observe;
 mod params;
 mod quant_ops;
+#[cfg_attr(feature = "store", path = "../../burn-store/src/saving.rs")]
+mod saving;
 mod schemes;
 mod shared;
 mod step_adapt;
@@ -34,8 +36,6 @@ use serde_json::{Value, json};
 use std::io::{BufRead, Write};
 
 const DTYPES: &[&str] = &["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8", "bool", "bool_u8"];
-const CAPABILITIES: &[&str] = &["autodiff", "records", "burnpack", "parallel", "files", "threads", "display", "debug", "tuple_struct",
-    "quant", "lora", "reparam"];
 
 struct Server {
     scratch: String,
@@ -52,9 +52,9 @@ impl Server {
                     self.scratch = folder.to_string();
                 }
                 json!({"protocol": 1,
-                    "impl": {"name": "burn", "version": "0.23.0-pre.1", "language": "rust", "backend": "flex"},
+                    "impl": {"name": saving::NAME, "version": "0.23.0-pre.1", "language": "rust", "backend": "flex"},
                     "caps": {"fixtures": ["zoo/1", "dynamic/1"], "devices": {"executing": ["d0"], "count": 256},
-                        "dtypes": DTYPES, "capabilities": CAPABILITIES},
+                        "dtypes": DTYPES, "capabilities": saving::CAPABILITIES},
                     "limits": {"max_frame": 1 << 26}})
             }
             "case" => match request["steps"].as_array() {

@@ -4,10 +4,10 @@ use crate::adapters::{Draws, Offer, Rows, ScaleIt, Shift};
 use crate::args::{self, Args};
 use crate::caught::{Fault, protocol};
 use crate::params::AnyParam;
+use crate::saving::{self, ModuleRecord, RecordError};
 use crate::tensors::AnyTensor;
 use burn::module::parallel::LayerPlacement;
 use burn::module::*;
-use burn::store::{ModuleRecord, RecordError};
 use burn::tensor::{Bool, Device, Int, Tensor};
 use serde_json::Value;
 
@@ -204,25 +204,22 @@ impl<M: Fixture> AnyModule for M {
         ParamGroup::ids_from_module(self.clone())
     }
     fn record(self: Box<Self>, group: Option<ParamGroup>) -> ModuleRecord {
-        match group {
-            Some(group) => (*self).into_record_group(group),
-            None => (*self).into_record(),
-        }
+        saving::record(*self, group)
     }
     fn try_load(self: Box<Self>, record: ModuleRecord) -> Result<Box<dyn AnyModule>, RecordError> {
-        Ok(Box::new((*self).try_load_record(record)?))
+        Ok(Box::new(saving::try_load(*self, record)?))
     }
     fn load(self: Box<Self>, record: ModuleRecord) -> Box<dyn AnyModule> {
-        Box::new((*self).load_record(record))
+        Box::new(saving::load(*self, record))
     }
     fn save_file(self: Box<Self>, path: &str) -> Result<(), RecordError> {
-        Module::save_file(*self, path)
+        saving::save_file(*self, path)
     }
     fn try_load_file(self: Box<Self>, path: &str) -> Result<Box<dyn AnyModule>, RecordError> {
-        Ok(Box::new(Module::try_load_file(*self, path)?))
+        Ok(Box::new(saving::try_load_file(*self, path)?))
     }
     fn load_file(self: Box<Self>, path: &str) -> Box<dyn AnyModule> {
-        Box::new(Module::load_file(*self, path))
+        Box::new(saving::load_file(*self, path))
     }
     fn quantize(self: Box<Self>, quantizer: &mut Quantizer, group: Option<ParamGroup>) -> Box<dyn AnyModule> {
         Box::new(match group {

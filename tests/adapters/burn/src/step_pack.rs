@@ -4,6 +4,7 @@ use crate::args::{self, Args};
 use crate::case::{Case, Handle, PackSource};
 use crate::caught::{Fault, Outcome, protocol};
 use crate::data::{self, bytes_json, hex, sha256, unhex};
+use crate::saving;
 use crate::shared::{Seen, known_id, log};
 use crate::step_record::pack_entry;
 use burn::tensor::Bytes;
@@ -73,7 +74,8 @@ pub fn run(case: &mut Case, op: &str, args: Args) -> Outcome {
         "pack.open" => open(case, args),
         "pack.entries" => entries(case, args),
         "pack.entry" => {
-            let data = reader(case, args)?.tensor_data(args::text(args, "name")?).map_err(pack_error)?;
+            let (source, limits) = case.pack(args::text(args, "on")?)?;
+            let data = saving::bytes_of(source, limits, args::text(args, "name")?)?;
             Ok(json!({"hex": hex(&data)}))
         }
         "pack.limits" => {
@@ -178,7 +180,7 @@ fn scalar_json(scalar: &Scalar) -> Value {
     }
 }
 
-fn open_source(source: &PackSource, limits: &ReaderLimits) -> Result<Reader, Fault> {
+pub fn open_source(source: &PackSource, limits: &ReaderLimits) -> Result<Reader, Fault> {
     let reader = match source {
         PackSource::Bytes(bytes) => Reader::from_bytes(Bytes::from_bytes_vec(bytes.clone())),
         PackSource::File(path) => Reader::from_file(path),
@@ -197,7 +199,7 @@ fn open(case: &mut Case, args: Args) -> Outcome {
         None => PackSource::File(case.file(args, "file")?.into()),
     };
     let limits = ReaderLimits::default();
-    let result = json!({"names": open_source(&source, &limits)?.tensor_names()});
+    let result = json!({"names": saving::names(&source, &limits)?});
     args::text(args, "as")?;
     case.store(args, Handle::Pack(source, limits))?;
     Ok(result)
@@ -206,7 +208,8 @@ fn entries(case: &Case, args: Args) -> Outcome {
     let reader = reader(case, args)?;
     let metadata = json!(reader.metadata());
     let scalars: Map<String, Value> = reader.scalars().iter().map(|(k, v)| (k.clone(), scalar_json(v))).collect();
-    let tensors = reader.into_tensors().map_err(pack_error)?;
+    let (source, limits) = case.pack(args::text(args, "on")?)?;
+    let tensors = saving::tensors(source, limits)?;
     let entries = tensors.into_iter().map(pack_entry).collect::<Result<Vec<Value>, Fault>>()?;
     Ok(json!({"entries": entries, "metadata": metadata, "scalars": scalars}))
 }
