@@ -23,6 +23,7 @@ from .report import form_options
 from .table import print_report
 from .terminal import console, plain, write_json
 
+SIZES = ("smoke", "core", "full")
 #: Subjects of this project: to them, a step they do not support is a difference.
 OURS = ("refimpl", "burn")
 
@@ -32,6 +33,13 @@ OURS = ("refimpl", "burn")
 @click.option("--chapter", "chapters", multiple=True, metavar="C", help="Only this chapter, `PLC` say.")
 @click.option("--case", "ids", multiple=True, metavar="ID", help="Only this case, or the ids that begin so.")
 @click.option("--truth", "truths", multiple=True, type=click.Choice(TRUTHS), help="Only cases of this truth.")
+@click.option(
+    "--size",
+    type=click.Choice(SIZES),
+    default="full",
+    show_default=True,
+    help="`smoke`: one case a clause; `core`: what every implementation must do.",
+)
 @click.option(
     "--cases",
     "folder",
@@ -64,6 +72,7 @@ def command(
     chapters: tuple[str, ...],
     ids: tuple[str, ...],
     truths: tuple[str, ...],
+    size: str,
     folder: Path | None,
     known: Path | None,
     update: bool,
@@ -87,12 +96,12 @@ def command(
         raise click.UsageError(f"there is no file {known}")
     clauses = load_clauses()
     kinds = truths or (TRUTHS[:2] if subject == "burn" else TRUTHS)
-    asked = _choose(load_cases(folder), chapters, ids, kinds)
+    asked = _of_size(_choose(load_cases(folder), chapters, ids, kinds), size)
     for case, name in unknown_clauses(asked, clauses):
         raise CaseError(f"case {case.id} names {name}, which no chapter has")
     in_question = {name: clause for name, clause in clauses.items() if clause.truth in kinds}
     report = Report(subject, in_question, not_applicable(), strict=subject in OURS)
-    whole = not (chapters or ids or truths)
+    whole = not (chapters or ids or truths) and size == "full"
     seen: list[Result] = []
     with (
         recorded(events, forms) as log,
@@ -121,6 +130,16 @@ def command(
     else:
         print_report(report, whole=not ids)
     return report.exit_code()
+
+
+def _of_size(cases: list[Case], size: str) -> list[Case]:
+    """All cases, those of level `must`, or for each clause the first that asks it before any other."""
+    if size == "core":
+        return [case for case in cases if case.level == "must"]
+    if size == "smoke":
+        first = {case.clauses[0]: case for case in reversed(cases)}
+        return [case for case in cases if first[case.clauses[0]] is case]
+    return cases
 
 
 def _kept(events: Iterator[Event], seen: list[Result] | None) -> Iterator[Event]:

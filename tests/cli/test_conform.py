@@ -208,3 +208,15 @@ def test_expectations_that_are_not_there_are_a_question_of_usage(cases: Path, wo
 def test_a_sandbox_is_for_processes(cases: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert conform(cases, "--subject", ECHO, "--sandbox") == 2
     assert "runs in this process" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("size", "count"), [("smoke", 2), ("core", 3), ("full", 4)])
+def test_a_run_has_three_sizes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], size: str, count: int
+) -> None:
+    for name, level in (("one", "must"), ("three", "may"), ("two", "must")):
+        write_case(tmp_path, case_of(f"plc.{name}", level=level))
+    write_case(tmp_path, case_of("plc.four", clauses=["PLC-4"]))
+    conform(tmp_path, "--subject", ECHO, "--json", "--size", size)
+
+    assert report(capsys)["total"]["cases"] == count

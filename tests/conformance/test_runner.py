@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import itertools
 import sys
+import tracemalloc
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -205,3 +207,21 @@ def test_a_python_subject_that_raises_is_broken(tmp_path: Path) -> None:
     assert raises.verdict == short.verdict == "adapter fault"
     assert "ZeroDivisionError" in raises.message
     assert "0 outcomes for 1 steps" in short.message
+
+
+def test_memory_does_not_grow_with_the_number_of_cases(tmp_path: Path) -> None:
+    (case,) = cases(tmp_path, case_of())
+    report = report_of([])
+
+    def grown(count: int) -> int:
+        for event in run(Echo(), itertools.repeat(case, count)):
+            report.add(event)
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        before = grown(500)
+
+        assert grown(5_000) - before < 50_000
+    finally:
+        tracemalloc.stop()
