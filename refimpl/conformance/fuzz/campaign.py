@@ -67,13 +67,14 @@ class Campaign:
         self.number = number
         self.progress = progress
         self.done = 0
+        self._last = budget.started
         self.operations: Counter[str] = Counter()
         self.findings: dict[str, Finding] = {}
 
     @property
     def rate(self) -> float:
-        """Traces a second since the start."""
-        return self.done / max(time.monotonic() - self.budget.started, 1e-9)
+        """Traces a second, from the start to the last one."""
+        return self.done / max(self._last - self.budget.started, 1e-9)
 
     def run(self, scopes: tuple[str, ...]) -> None:
         """The scopes in turn; the first is also the cheapest, and finds the smallest failures."""
@@ -136,6 +137,7 @@ class Campaign:
 
     def _count(self, trace: Trace) -> None:
         self.done += 1
+        self._last = time.monotonic()
         self.operations.update(map(name_of, trace.steps))
         self.progress(self)
 

@@ -49,8 +49,15 @@ def planted(bug: Bug) -> Iterator[None]:
         CaseError: The text is not there exactly once: the catalogue is behind the code.
     """
     function = function_at(bug.place)
+    with exchanged(function, _changed(bug, function)):
+        yield
+
+
+@contextmanager
+def exchanged(function: FunctionType, code: CodeType) -> Iterator[None]:
+    """The function with other code, for as long as the block runs."""
     right = function.__code__
-    function.__code__ = _changed(bug, function)
+    function.__code__ = code
     try:
         yield
     finally:
@@ -82,15 +89,19 @@ def _changed(bug: Bug, function: FunctionType) -> CodeType:
             f"bug {bug.name!r}: {bug.right!r} stands {source.count(bug.right)} times in {bug.place}",
             hint="bring the catalogue of planted bugs up to date",
         )
-    tree = ast.parse(source.replace(bug.right, bug.wrong))
-    (definition,) = tree.body
+    (definition,) = ast.parse(source.replace(bug.right, bug.wrong)).body
     if not isinstance(definition, ast.FunctionDef):
         raise CaseError(f"bug {bug.name!r}: {bug.place} is no plain function")
+    return compiled(definition, function, bug.file)
+
+
+def compiled(definition: ast.FunctionDef, function: FunctionType, file: str) -> CodeType:
+    """The code of a changed definition, to stand in for that of the function."""
     definition.decorator_list = []
     # Inside a class, so that `super()` finds its cell; the function keeps its own.
     home = ast.parse("class Home: pass")
     home.body[0].body = [definition]  # type: ignore[attr-defined]
     space = dict(function.__globals__)
-    exec(compile(home, bug.file, "exec", flags=_FLAGS, dont_inherit=True), space)
+    exec(compile(home, file, "exec", flags=_FLAGS, dont_inherit=True), space)
     made: FunctionType = vars(space["Home"])[definition.name]
     return made.__code__.replace(co_qualname=function.__code__.co_qualname)
