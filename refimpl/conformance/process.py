@@ -73,6 +73,7 @@ class ProcessSubject:
         self._control: int | None = None
         self._errors = bytearray()
         self._last_id = 0
+        self._gaps = random.Random()
         self.greeting = self._start()
 
     @property
@@ -207,7 +208,7 @@ class ProcessSubject:
 
     def _send(self, request: dict[str, Any], steps: int, seconds: float) -> None:
         # Nobody can answer ahead: the next number is not known before it is asked.
-        self._last_id += 1 + random.getrandbits(20)
+        self._last_id += 1 + self._gaps.getrandbits(20)
         refused: SubjectError | None = None
         line = encode({"id": self._last_id, **request})
         if len(line) > blobs.INLINE and steps and blobs.CAPABILITY in self.greeting.caps.capabilities:

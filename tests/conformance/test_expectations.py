@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from refimpl.conformance.case import load_cases
+from refimpl.conformance.clauses import spec_folder
 from refimpl.conformance.expectations import (
     Expectations,
     expectations_file,
@@ -217,3 +218,10 @@ def test_an_update_from_some_cases_leaves_the_entries_for_others(cases: Path) ->
     text = '[[skip]]\ncase = "grp.x"\nreason = "r"\n'
 
     assert rewritten(cases, text, whole=False).startswith(text)
+
+
+def test_every_known_difference_of_this_project_is_explained() -> None:
+    files = (spec_folder() / "expectations").glob("*.toml")
+
+    assert [(path.name, entry.case) for path in files for _, _, entry in read_entries(path)
+            if UNEXPLAINED in entry.reason] == []  # fmt: skip
