@@ -49,6 +49,7 @@ def run(words: list[str]) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.Abort:
+        sys.stderr.write("interrupted\n")
         return INTERRUPTED
     except click.ClickException as error:
         error.show()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from ..conformance.case import Case, load_cases
@@ -15,6 +17,11 @@ _TRUTHS = {
     "ours": "a decision of this project",
 }
 
+_LEADING_ZEROS = re.compile("-0+(?=[1-9])")
+#: Words up to so many letters are left out when nothing has all of them, and so many clauses are named then.
+_SHORT = 2
+_NEAREST = 8
+
 
 @click.command("spec")
 @click.argument("words", nargs=-1, metavar="[ID | WORDS]...")
@@ -26,11 +33,12 @@ def command(words: tuple[str, ...], as_json: bool) -> int:
     other words are searched for; without any, the chapters are listed.
     """
     clauses = load_clauses()
-    asked = [word.upper() for word in words]
+    words = tuple(word for given in words for word in given.split())
+    asked = [_LEADING_ZEROS.sub("-", word.upper()) for word in words]
     if words and all(CLAUSE_ID.fullmatch(word) for word in asked):
         for word in asked:
             if word not in clauses:
-                raise click.UsageError(f"there is no clause {word}")
+                raise click.UsageError(_no_clause(word, clauses))
         _show([clauses[word] for word in asked], as_json)
         return 0
     if len(words) == 1 and asked[0] in FAMILIES:
@@ -38,7 +46,7 @@ def command(words: tuple[str, ...], as_json: bool) -> int:
     elif words:
         found = [clause for clause in clauses.values() if _matches(clause, words)]
         if not found:
-            raise click.UsageError(f"no clause has all of: {' '.join(words)}")
+            raise click.UsageError(_nothing_found(words, clauses))
     else:
         _chapters(clauses, as_json)
         return 0
@@ -52,8 +60,30 @@ def command(words: tuple[str, ...], as_json: bool) -> int:
 
 
 def _matches(clause: Clause, words: tuple[str, ...]) -> bool:
-    text = f"{clause.id} {clause.title} {clause.text}".lower()
-    return all(word.lower() in text for word in words)
+    return _count(clause, words) == len(words)
+
+
+def _count(clause: Clause, words: tuple[str, ...]) -> int:
+    """How many of the words the clause has, in its sentences or in Burn's name for it."""
+    text = f"{clause.id} {clause.title} {clause.text} {clause.burn}".lower()
+    return sum(word.lower() in text for word in words)
+
+
+def _no_clause(asked: str, clauses: dict[str, Clause]) -> str:
+    family = asked.partition("-")[0]
+    known = [clause.id for clause in clauses.values() if clause.family == family]
+    if not known:
+        return f"there is no clause {asked}: the chapters are {', '.join(FAMILIES)}"
+    return f"there is no clause {asked}: {family} has {known[0]} to {known[-1]}"
+
+
+def _nothing_found(words: tuple[str, ...], clauses: dict[str, Clause]) -> str:
+    """That no clause has all of the words, and the clauses that have most of the longer ones."""
+    stems = tuple(word.strip("`?!.,;:\"'").rstrip("s") for word in words if len(word) > _SHORT)
+    counts = {clause.id: _count(clause, stems) for clause in clauses.values()}
+    nearest = sorted((name for name in counts if counts[name]), key=lambda name: -counts[name])
+    lines = [f"{name:8}{clauses[name].title}" for name in nearest[:_NEAREST]]
+    return "\n".join([f"no clause has all of: {' '.join(words)}", *(["nearest:"] if lines else []), *lines])
 
 
 def _summary(clause: Clause) -> dict[str, str]:

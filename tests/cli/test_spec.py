@@ -66,3 +66,32 @@ def test_without_words_the_chapters_are_listed(capsys: pytest.CaptureFixture[str
     assert answer(capsys)["PAR"] == 82
     main(["spec"])
     assert "PAR   82 clauses  spec/par.md" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["plc-3"], [" PLC-3 "], ["PLC-03"]])
+def test_an_id_may_be_written_as_people_write_it(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert main(["spec", *words]) == 0
+    assert capsys.readouterr().out.startswith("PLC-3:")
+
+
+def test_an_id_that_is_not_there_names_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["spec", "PLC-99"]) == 4
+    assert "PLC has PLC-1 to PLC-15" in capsys.readouterr().err
+    assert main(["spec", "XYZ-1"]) == 4
+    assert "the chapters are DEV, MOD" in capsys.readouterr().err
+
+
+def test_a_question_that_no_clause_answers_word_by_word_names_the_nearest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["spec", "does", "`fork`", "keep", "a leaf?"]) == 4
+    shown = capsys.readouterr().err
+    assert "no clause has all of: does `fork` keep a leaf?" in shown
+    assert "PAR-55" in shown
+
+
+def test_the_name_in_burn_is_searched_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["spec", "placement.rs", "stages"]) == 0
+    assert "PLC-4" in capsys.readouterr().out
