@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help conform test lint bench faults record matrix clean
+.PHONY: help conform test lint bench faults record matrix mutants clean
 
 help:
 	@echo "make conform   run the cases against the reference: the clause table"
@@ -16,6 +16,7 @@ help:
 	@echo "make lint      format, lint, types, import order"
 	@echo "make bench     speed and memory beside their peers (installs PyTorch: several GB on Linux)"
 	@echo "make faults    every fault of a save and a read, and fuzzing: about 15 minutes (SCALE=0.1 fuzzes less)"
+	@echo "make mutants   mutants of the reference, judged by the cases alone (some minutes)"
 	@echo "make matrix    every subject that can run here, and who reads whose files: build/matrix/matrix.html"
 	@echo "make record    ask real Burn again and write its answers into the cases (needs cargo)"
 
@@ -45,6 +46,9 @@ record: $(VENV)/.test
 	$(BIN)/python -m refimpl.conformance.record
 
 # Real Burn and burn-store need cargo, PyTorch is there after `make bench`; what is missing is left out.
+mutants: $(VENV)/.test
+	$(BIN)/python -m tests.mutants
+
 matrix: $(VENV)/.core
 	$(BIN)/python -m tests.matrix
 
