@@ -177,6 +177,7 @@ def test_a_subject_in_a_sandbox_answers_and_sees_no_other_process(tmp_path: Path
     try:
         (seen,) = subject.case("plc.one", [{"do": "processes"}], 10)
         assert seen.ok <= 3
+        assert (scratch / "log").exists() == (shutil.which("bwrap") is None)
     finally:
         subject.close()
 
