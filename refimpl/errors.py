@@ -21,6 +21,10 @@ class RefimplError(Exception):
         if hint is not None:
             self.add_note(f"hint: {hint}")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """What a worker process sends back is the same error, with its facts and notes."""
+        return _again, (type(self), self.args, dict(self.__dict__))
+
 
 class PanicError(RefimplError):
     """A broken contract: where Burn panics."""
@@ -192,3 +196,11 @@ def _note_file(error: RefimplError, path: str | None) -> None:
     """Say below the message which file it is about, unless the message does."""
     if path is not None and repr(path) not in error.message:
         error.add_note(f"file: {path!r}")
+
+
+def _again(kind: type[RefimplError], args: tuple[object, ...], facts: dict[str, object]) -> RefimplError:
+    """An error that was pickled or copied."""
+    made = kind.__new__(kind, *args)
+    made.args = args
+    made.__dict__.update(facts)
+    return made

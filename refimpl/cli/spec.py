@@ -79,9 +79,9 @@ def _no_clause(asked: str, clauses: dict[str, Clause]) -> str:
 
 def _nothing_found(words: tuple[str, ...], clauses: dict[str, Clause]) -> str:
     """That no clause has all of the words, and the clauses that have most of the longer ones."""
-    stems = tuple(word.strip("`?!.,;:\"'").rstrip("s") for word in words if len(word) > _SHORT)
-    counts = {clause.id: _count(clause, stems) for clause in clauses.values()}
-    nearest = sorted((name for name in counts if counts[name]), key=lambda name: -counts[name])
+    stems = tuple(word.lower().strip("`?!.,;:\"'").rstrip("s") for word in words if len(word) > _SHORT)
+    ranks = {c.id: (_count(c, stems), sum(w in c.title.lower() for w in stems)) for c in clauses.values()}
+    nearest = sorted((name for name, rank in ranks.items() if rank[0]), key=ranks.__getitem__, reverse=True)
     lines = [f"{name:8}{clauses[name].title}" for name in nearest[:_NEAREST]]
     return "\n".join([f"no clause has all of: {' '.join(words)}", *(["nearest:"] if lines else []), *lines])
 
