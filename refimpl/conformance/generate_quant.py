@@ -83,7 +83,7 @@ def _ties(value: str, count: int) -> list[float]:
     if value in _BETWEEN:
         between = [x * sign for x in _BETWEEN[value] for sign in (1, -1)]
     else:
-        between = [k + 0.5 for k in range(-int(reach) - 1, int(reach) + 1)]
+        between = [k + 0.5 for k in range(math.floor(-reach), math.ceil(reach))]
         between = between[len(between) // 2 - count // 2 :]
     return [reach, *(between[i % len(between)] for i in range(count - 1))]
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...errors import GradientError
 from ...module.lora import Lora, LoraAdapter
 from ...module.module import Module
 from ...param.flag import Flag
@@ -23,7 +24,7 @@ from .args import Args, flag, number, whole
 from .dtypes import dtype_name, read_dtype
 from .parameters import Site
 from .state import Offered, State, device_name
-from .values import active_after_train, express, grad_name, make
+from .values import express, grad_name, make
 from .zoo import Linear
 from .zoo_values import linear
 
@@ -164,8 +165,16 @@ def _factor(state: State, param: Param[Tensor]) -> dict[str, Any]:
         "dtype": dtype_name(value.dtype),
         "device": device_name(value.device),
         "grad": grad_name(value),
-        "active": active_after_train(param.train),
+        "active": _active(param),
     }
+
+
+def _active(param: Param[Tensor]) -> bool | dict[str, str]:
+    """Whether the effective value requires a gradient after `train()`, or the panic it comes to."""
+    try:
+        return param.train().val().is_require_grad
+    except GradientError:
+        return {"panic": "Gradient"}
 
 
 class Draws(PathVisitor):

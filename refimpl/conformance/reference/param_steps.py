@@ -16,6 +16,7 @@ from ...tensor.core import AnyTensor
 from ...tensor.tensor import Tensor
 from .adapters import adapter_json
 from .args import Args, flag, items, text, whole
+from .direct import at_field, change_field
 from .faults import StepError
 from .looks import At, Change, kind_name
 from .state import Ran, State, device_name
@@ -37,6 +38,8 @@ def run(state: State, op: str, args: Args) -> Any:
     on, path = text(args, "on"), text(args, "path")
     if op.startswith("running."):
         return _running(state, op, args, on, path)
+    if op == "param.adapter" or flag(args, "direct", default=False):
+        return _direct(state, op, args, on, [name for name in path.split(".") if name])
     if op in _LOOKS:
         at = At(path)
         state.module(on).visit(at)
@@ -46,6 +49,15 @@ def run(state: State, op: str, args: Args) -> Any:
     state.handles[on] = made
     if not change.is_done:
         raise StepError(f"there is no parameter at {path!r}")
+    return {}
+
+
+def _direct(state: State, op: str, args: Args, on: str, names: list[str]) -> Any:
+    """The same of the parameter as a field, with its adapter."""
+    if op in _LOOKS:
+        return _look(state, op, args, at_field(state.module(on), names))
+    made = change_field(state.take(on), names, lambda param: _change(state, op, args, param))
+    state.handles[on] = made
     return {}
 
 

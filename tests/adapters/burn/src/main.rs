@@ -7,6 +7,8 @@ mod case;
 mod caught;
 mod custom;
 mod data;
+#[macro_use]
+mod direct;
 mod groups;
 mod layered;
 mod modules;
@@ -55,7 +57,7 @@ impl Server {
                     "impl": {"name": saving::NAME, "version": "0.23.0-pre.1", "language": "rust", "backend": "flex"},
                     "caps": {"fixtures": ["zoo/1", "dynamic/1"], "devices": {"executing": ["d0"], "count": 256},
                         "dtypes": DTYPES, "capabilities": saving::CAPABILITIES},
-                    "limits": {"max_frame": 1 << 26}})
+                    "limits": {"max_frame": 1 << 26, "in_flight": 64}})
             }
             "case" => match request["steps"].as_array() {
                 Some(steps) => self.case(steps),

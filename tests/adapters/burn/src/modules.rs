@@ -3,6 +3,7 @@
 use crate::adapters::{Draws, Offer, Rows, ScaleIt, Shift};
 use crate::args::{self, Args};
 use crate::caught::{Fault, protocol};
+use crate::direct::Slot;
 use crate::params::AnyParam;
 use crate::saving::{self, ModuleRecord, RecordError};
 use crate::tensors::AnyTensor;
@@ -93,6 +94,13 @@ pub trait Fixture: Module + 'static {
     fn running(&self, _path: &str) -> Option<RunningState<Tensor<1>>> {
         None
     }
+    /// The parameter at a path, with its adapter.
+    fn slot(&self, _path: &[&str]) -> Option<&dyn AnyParam> {
+        None
+    }
+    fn slot_mut(&mut self, _path: &[&str]) -> Option<&mut dyn Slot> {
+        None
+    }
     /// The tensor that the module is.
     fn bare(&self) -> Option<Box<dyn AnyTensor>> {
         None
@@ -137,6 +145,8 @@ pub trait AnyModule: Send {
     fn display(&self, settings: DisplaySettings) -> Option<String>;
     fn debug(&self) -> String;
     fn running(&self, path: &str) -> Option<RunningState<Tensor<1>>>;
+    fn slot(&self, path: &[&str]) -> Option<&dyn AnyParam>;
+    fn slot_mut(&mut self, path: &[&str]) -> Option<&mut dyn Slot>;
     fn bare(&self) -> Option<Box<dyn AnyTensor>>;
     fn distribute(self: Box<Self>, placement: &LayerPlacement) -> Result<Box<dyn AnyModule>, Fault>;
     fn forward(&self, input: Tensor<2>) -> Result<Tensor<2>, Fault>;
@@ -248,6 +258,12 @@ impl<M: Fixture> AnyModule for M {
     }
     fn running(&self, path: &str) -> Option<RunningState<Tensor<1>>> {
         Fixture::running(self, path)
+    }
+    fn slot(&self, path: &[&str]) -> Option<&dyn AnyParam> {
+        Fixture::slot(self, path)
+    }
+    fn slot_mut(&mut self, path: &[&str]) -> Option<&mut dyn Slot> {
+        Fixture::slot_mut(self, path)
     }
     fn bare(&self) -> Option<Box<dyn AnyTensor>> {
         Fixture::bare(self)

@@ -91,6 +91,12 @@ impl fmt::Debug for Field {
     }
 }
 impl Field {
+    pub fn module(&self) -> Option<&Node> {
+        if let Field::Module(node) = self { Some(node) } else { None }
+    }
+    pub fn module_mut(&mut self) -> Option<&mut Node> {
+        if let Field::Module(node) = self { Some(node) } else { None }
+    }
     fn remake(self, f: impl FnOnce(Node) -> Node) -> Field {
         match self {
             Field::Module(node) => Field::Module(f(node)),
@@ -370,6 +376,7 @@ impl Node {
     }
 }
 impl Fixture for Node {
+    slotted!();
     fn text(&self, settings: DisplaySettings) -> Option<String> {
         Some(ModuleDisplay::format(self, settings))
     }

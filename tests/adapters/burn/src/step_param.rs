@@ -53,9 +53,16 @@ pub fn run(case: &mut Case, op: &str, args: Args) -> Outcome {
     if op.starts_with("running.") {
         return running(case, op, args, &on, path);
     }
+    let names: Vec<&str> = path.split('.').filter(|name| !name.is_empty()).collect();
+    let direct = op == "param.adapter" || args::flag_or(args, "direct", false)?;
     if LOOKS.contains(&op) {
         let mut look = LookAt { path, op, args, found: None };
-        case.module(&on)?.look(&mut look);
+        let module = case.module(&on)?;
+        if direct {
+            look.found = module.slot(&names).map(|param| param.look(op, args));
+        } else {
+            module.look(&mut look);
+        }
         let (mut result, tensor) = look.found.unwrap_or_else(|| protocol(format!("`{on}` has no parameter at `{path}`")))?;
         for key in ["display", "debug"] {
             if let Some(text) = result[key].as_str() {
@@ -72,7 +79,14 @@ pub fn run(case: &mut Case, op: &str, args: Args) -> Outcome {
         None => None,
     };
     let mut touch = TouchAt { path, op, args, with: with.as_deref(), found: false };
-    let made = case.take_module(&on)?.touch(&mut touch);
+    let mut made = case.take_module(&on)?;
+    if direct {
+        if let Some(slot) = made.slot_mut(&names) {
+            slot.change(&mut |param| touch.param(path, param));
+        }
+    } else {
+        made = made.touch(&mut touch);
+    }
     let found = touch.found;
     case.put(&on, Handle::Module(made));
     if found { Ok(json!({})) } else { protocol(format!("`{on}` has no parameter at `{path}`")) }

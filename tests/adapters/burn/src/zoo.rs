@@ -229,9 +229,20 @@ pub struct Holder {
 }
 
 fixture!(
-    Linear, Mlp, Kinds, Containers, Pick, Deep, Consts, Skips, Flags, Shared, Tensors, Floats, Ints, Bools, Shapes, Net, Tree, Tup,
+    Kinds, Containers, Pick, Deep, Consts, Skips, Flags, Shared, Tensors, Ints, Bools, Tree, Tup,
     Unit, Ten, Holder,
 );
+macro_rules! with_slots {
+    ($($name:ty),*) => {
+        $(impl Fixture for $name {
+            fn text(&self, settings: DisplaySettings) -> Option<String> {
+                Some(ModuleDisplay::format(self, settings))
+            }
+            slotted!();
+        })*
+    };
+}
+with_slots!(Linear, Mlp, Floats, Shapes, Net);
 impl Fixture for Running {
     fn text(&self, settings: DisplaySettings) -> Option<String> {
         Some(ModuleDisplay::format(self, settings))
