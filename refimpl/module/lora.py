@@ -68,7 +68,9 @@ class Lora(Reparameterizer):
 
     def __post_init__(self) -> None:
         if not isinstance(self.rank, int) or isinstance(self.rank, bool) or self.rank < 0:
-            raise InvalidArgumentError(f"the rank of LoRA is an integer, got {self.rank!r}", clause="LRA-1")
+            raise InvalidArgumentError(
+                f"the rank of LoRA is an integer from 1, got {self.rank!r}", clause="LRA-1"
+            )
         if self.rank == 0:
             raise PanicError("LoRA rank must be greater than 0, got 0", clause="LRA-1")
         if self.dtype is not None and not (isinstance(self.dtype, DType) and self.dtype.is_float):

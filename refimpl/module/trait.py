@@ -125,11 +125,11 @@ class ModuleTrait(ModuleNode):
         Burn: Module::apply_lora
         Clauses: REP-24, LRA-2, LRA-9.
         """
-        return self.apply_reparameterization(lora)
+        return self.apply_reparameterization(_one_of("Lora", lora))
 
     def apply_qlora(self, qlora: QLora) -> Self:
         """The module quantised and frozen, with low-rank adapters (REP-27, LRA-10)."""
-        return self.apply_reparameterization(qlora)
+        return self.apply_reparameterization(_one_of("QLora", qlora))
 
     def into_record(self) -> ModuleRecord:
         """The record of all float, int and bool parameters; initialises them.
@@ -240,6 +240,19 @@ def _no_quantizer(given: object) -> ArgumentTypeError:
         clause="MOD-54",
         hint="Quantizer(Calibration.MIN_MAX, scheme)",
     )
+
+
+def _one_of(kind: str, given: Reparameterizer) -> Reparameterizer:
+    """`given`, if it is what the call is named after: the other one would be applied without a word."""
+    from .lora import Lora, QLora
+
+    if not isinstance(given, Lora if kind == "Lora" else QLora):
+        raise ArgumentTypeError(
+            f"apply_{kind.lower()} takes a {kind}, got {type(given).__name__}",
+            clause="REP-24" if kind == "Lora" else "REP-27",
+            hint="apply_reparameterization takes any Reparameterizer",
+        )
+    return given
 
 
 def _warn_empty(group: ParamGroup, call: str) -> None:

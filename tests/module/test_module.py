@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from refimpl.errors import ArgumentTypeError, EmptyGroupWarning, GradientError, MovedError, PanicError
+from refimpl.module.lora import Lora, QLora
 from refimpl.module.module import Module
+from refimpl.module.quantizer import Quantizer
 from refimpl.module.trait import list_param_ids
 from refimpl.module.tree import Tree
 from refimpl.param.flag import Flag
@@ -17,12 +19,15 @@ from refimpl.param.param import Param
 from refimpl.param.param_id import ParamId
 from refimpl.param.running import RunningState
 from refimpl.param.traversal import ModuleMapper, PathVisitor
+from refimpl.tensor.calibration import Calibration
 from refimpl.tensor.device import Device
+from refimpl.tensor.scheme import QuantScheme
 from refimpl.tensor.tensor import BoolTensor, GradState, IntTensor, Tensor
 
 CPU = Device("cpu")
 AUTODIFF = CPU.autodiff()
 SIM = Device("sim", 1)
+QUANTIZER = Quantizer(Calibration.MIN_MAX, QuantScheme())
 
 
 class Net(Module):
@@ -357,6 +362,10 @@ def test_one_module_can_be_walked_from_many_threads() -> None:
         lambda m: m.visit(None),
         lambda m: m.visit(print),
         lambda m: m.map(lambda p: p),
+        lambda m: m.apply_lora(None),
+        lambda m: m.apply_lora(QLora(Lora(2, 1.0), QUANTIZER)),
+        lambda m: m.apply_qlora(Lora(2, 1.0)),
+        lambda m: m.apply_qlora(QUANTIZER),
     ],
 )
 def test_an_argument_of_another_type_is_an_error_of_ours(call: Any) -> None:
