@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Final, Literal, NamedTuple
 
 from ..errors import BurnpackError
+from ..tensor.dtype import DType
 from .header import (
     FORMAT_VERSION,
     HEADER_SIZE,
@@ -29,6 +30,8 @@ MOST: Final = 10_000
 #: Longer metadata, or of more axes, is not written again to see whether Burn would have written it so.
 _REWRITTEN: Final = 16 << 20
 _REWRITTEN_AXES: Final = 400_000
+#: Data is looked at in pieces of so many bytes.
+_PIECE: Final = 1 << 20
 
 
 class Answer(Enum):
@@ -173,6 +176,7 @@ class _Examination:
                 self._spelling(found, decoder, data)
                 self._names(found, decoder)
                 self._placing(found, start, HEADER_SIZE + size)
+                self._bools(found, start)
         return Verdict(self.source.size, self.tensors, tuple(self.findings), self.left_out)
 
     def _add(
@@ -344,6 +348,19 @@ class _Examination:
             self._add(
                 start + end, Answer.ACCEPTS, f"{size - start - end} bytes after the last tensor", "BPK-21"
             )
+
+    def _bools(self, found: Metadata, start: int) -> None:
+        """Native bools that are neither 0 nor 1: Burn keeps such bytes as they are."""
+        for name, tensor in _within(found, self.source.size - start):
+            if tensor.dtype is not DType.BOOL_NATIVE:
+                continue
+            for at in range(start + tensor.start, start + tensor.end, _PIECE):
+                piece = bytes(self.source.read(at, min(_PIECE, start + tensor.end - at)))
+                other = piece.translate(None, b"\0\1")
+                if other:
+                    text = f"tensor '{shown(name)}' holds a bool of {other[0]}, which is kept as it is"
+                    self._add(at + piece.index(other[0]), Answer.ACCEPTS, text, "BPK-21", tensor=name)
+                    break
 
     def _padding(self, first: int, end: int, after: str) -> None:
         padding = bytes(self.source.read(first, end - first)) if end > first else b""

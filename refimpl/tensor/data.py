@@ -101,7 +101,7 @@ class TensorData:
         """The values as a read-only array; the serialised bytes for a quantised dtype.
 
         Raises:
-            TensorError: the bytes do not fill the shape.
+            TensorError: the bytes do not fill the shape, or NumPy has no array of it: more than 64 axes.
         """
         data = self.bytes
         if self.dtype.is_quantized:
@@ -112,7 +112,14 @@ class TensorData:
                 f"{math.prod(self.shape) * self.dtype.itemsize} bytes, got {data.nbytes}",
                 clause="BPK-12",
             )
-        return np.ndarray(self.shape, self.dtype.numpy, data)
+        try:
+            return np.ndarray(self.shape, self.dtype.numpy, data)
+        except (ValueError, OverflowError) as error:
+            raise TensorError(
+                f"no NumPy array has this shape of {len(self.shape)} axes: {error}",
+                clause="BPK-6",
+                hint="`bytes` are the data",
+            ) from error
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.dtype, self.shape, bytes(self.bytes))

@@ -54,7 +54,13 @@ class QuantizedTensor(Tensor):
                 clause="QNT-30",
                 hint=f"its layout takes {needed} bytes",
             )
-        array = quantizing.without_padding(array, scheme, data.shape)
+        try:
+            np.broadcast_to(np.uint8(0), data.shape)  # what it is dequantised to must be an array
+            array = quantizing.without_padding(array, scheme, data.shape)
+        except (ValueError, OverflowError) as error:
+            raise TensorError(
+                f"no NumPy array has this shape of {len(data.shape)} axes: {error}", clause="BPK-6"
+            ) from error
         return cls._of(array, data.dtype, data.shape, device)
 
     @classmethod

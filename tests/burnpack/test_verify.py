@@ -205,6 +205,16 @@ def test_what_only_this_reader_refuses_is_said_so(monkeypatch: pytest.MonkeyPatc
     assert (finding.stage, finding.burn) == ("open", Answer.ACCEPTS)
 
 
+@pytest.mark.clause("BPK-21")
+def test_a_native_bool_that_is_neither_0_nor_1_is_odd_and_loads_as_it_is() -> None:
+    data = pack({"tensors": {"w": descriptor({"Bool": "Native"}, [3], [0, 3])}}, b"\x01\x00\xfe")
+    (finding,) = agrees(data).findings
+
+    assert (finding.at, finding.burn) == (258, Answer.ACCEPTS)
+    assert finding.text == "tensor 'w' holds a bool of 254, which is kept as it is"
+    assert bytes(open_burnpack(data)["w"].data.bytes) == b"\x01\x00\xfe"
+
+
 def test_more_findings_than_anyone_reads_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 2)
     verdict = verify(pack({"tensors": {str(i): descriptor(shape=[9]) for i in range(5)}}, bytes(8)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zlib
 from pathlib import Path
@@ -16,6 +17,7 @@ from refimpl.burnpack.metadata import Metadata, decode_metadata
 from refimpl.burnpack.reader import Pack
 from refimpl.burnpack.verify import Verdict, verify
 from refimpl.cli import inspect
+from refimpl.cli.look import read as read_tensor
 from refimpl.errors import BurnpackError, RefimplError
 from refimpl.record.record import ModuleRecord
 
@@ -40,6 +42,10 @@ def reader(data: bytes, folder: Path | None = None) -> bool:
     assert len(pack) == verdict.tensors
     read = {name: bytes(entry.data.bytes) for name, entry in pack.items()}
     assert all(len(read[name]) == entry.nbytes for name, entry in pack.items())
+    for entry in pack.values():
+        with contextlib.suppress(RefimplError):
+            entry.data.to_numpy()
+            read_tensor(pack, entry.name)
     _record(data, read, verdict)
     document = msgspec.json.encode(inspect._document(pack))
     shown = msgspec.json.decode(document)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from refimpl.burnpack.verify import verify
 from refimpl.cli.main import main
 from refimpl.conformance.process import ProcessSubject
-from tests.burnpack.containers import contents, golden
+from tests.burnpack.containers import contents, descriptor, golden, pack
 from tests.fuzz import __main__ as runner
 from tests.fuzz import targets
 from tests.fuzz.against_burn import adapter, compared, steps
@@ -64,6 +64,20 @@ def test_burn_does_with_each_hostile_file_what_its_line_says(tmp_path: Path) -> 
     subject.close()
 
     assert said == {name: file.burn for name, file in FILES.items()}
+
+
+_Q4 = {"value": "Q4S", "store": {"PackedU32": 0}, "mode": "Symmetric", "tensor": "F32", "block": None}
+
+
+@pytest.mark.clause("BPK-6")
+@pytest.mark.parametrize("dtype", ["U8", {"Bool": "Native"}, {"QFloat": _Q4}])
+@pytest.mark.parametrize("shape", [[1] * 64, [1] * 65, [0, 2**63], [2**64 - 1, 0], [0] + [2**40] * 3])
+def test_a_shape_that_no_array_has_is_an_error_of_ours(dtype: object, shape: list[int]) -> None:
+    size = 0 if 0 in shape else 1
+    if isinstance(dtype, dict) and "QFloat" in dtype:
+        size = 4 * size + 4
+
+    targets.everything(pack({"tensors": {"w": descriptor(dtype, shape, [0, size])}}, bytes(size)))
 
 
 @pytest.mark.parametrize("name", SMALL)
