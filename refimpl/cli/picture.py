@@ -16,6 +16,9 @@ WIDTH: Final = 640
 HEIGHT: Final = 180
 MARGIN: Final = 48
 BINS: Final = 64
+#: Values beyond the first are counted times the second: the distance of two of them may be no float.
+_LARGE: Final = 1e300
+_SHRINK: Final = 2.0**-60
 
 
 def picture(title: str, tensor: Tensor | IntTensor | BoolTensor, original: Tensor | None = None) -> str:
@@ -55,6 +58,23 @@ def _code_numbers(tensor: QuantizedTensor) -> NDArray[Any]:
     return numbers
 
 
+def _counted(values: NDArray[Any], low: float, high: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    """How many values are in each bin from `low` to `high`, and the edges of the bins.
+
+    Where floats are too far apart to tell the bins from each other, the bins reach further than the values;
+    where the distance itself is no float, all of it is made smaller while it is counted.
+    """
+    large = max(-low, high)
+    shrink = _SHRINK if large > _LARGE else 1.0
+    low, high, least = low * shrink, high * shrink, 2 * BINS * float(np.spacing(large * shrink))
+    if high - low < least:
+        middle, reach = (low + high) / 2, max(0.5, least)
+        low, high = middle - reach, middle + reach
+    counts, edges = np.histogram(values * shrink, bins=BINS, range=(low, high))
+    with np.errstate(over="ignore"):
+        return counts, edges / shrink
+
+
 def _panel(name: str, values: NDArray[Any], top: int) -> str:
     flat = values.astype(np.float64).reshape(-1)
     finite = flat[np.isfinite(flat)]
@@ -66,9 +86,7 @@ def _panel(name: str, values: NDArray[Any], top: int) -> str:
         return f'<text x="{MARGIN}" y="{top + 14}">{caption}</text>'
     low, high = float(finite.min()), float(finite.max())
     caption += f", from {low:.6g} to {high:.6g}"
-    counts, edges = np.histogram(
-        finite, bins=BINS, range=(low, high) if low < high else (low - 0.5, low + 0.5)
-    )
+    counts, edges = _counted(finite, low, high)
     wide = (WIDTH - 2 * MARGIN) / BINS
     tallest = int(counts.max())
     bars = [

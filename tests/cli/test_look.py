@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from refimpl.burnpack.api import write_burnpack
 from refimpl.cli.inspect import command
+from refimpl.cli.main import main
 from refimpl.interchange.quantize_file import quantize_file
 from refimpl.module.quantizer import Quantizer
 from refimpl.tensor.calibration import Calibration
@@ -76,3 +77,52 @@ def test_a_tensor_that_is_not_there_and_a_picture_without_a_tensor_are_refused(
         asked(files[0], "--plot", "x.svg")
     with pytest.raises(Exception, match="cannot write"):
         asked(files[0], "n", "--plot", "/nowhere/x.svg")
+
+
+def test_a_name_that_is_nearly_there_is_named(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["inspect", files[0], "wieght<"]) == 2
+    assert "hint: there is weight<" in capsys.readouterr().err
+    assert main(["inspect", files[0], "zzz"]) == 2
+    assert "lists all tensors" in capsys.readouterr().err
+
+
+ODD = {
+    "one value past 2^53": np.array([2**64 - 1], np.uint64),
+    "two neighbours": np.array([1.0, np.nextafter(1.0, 2.0)]),
+    "the whole range": np.array([-1.7e308, 1.7e308, 0.0]),
+    "the greatest alone": np.array([np.finfo(np.float64).max]),
+    "the smallest": np.array([0.0, 5e-324]),
+    "nothing": np.zeros((0, 3), np.float32),
+    "nothing finite": np.array([np.nan, np.inf], np.float32),
+    "a scalar": np.array(3.5, np.float32),
+    "truths": np.array([True, False]),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ODD)
+def test_any_values_are_described_and_drawn(name: str, tmp_path: Path) -> None:
+    write_burnpack(tmp_path / "odd.bpk", [("w", TensorData.from_array(ODD[name]), None)])
+    target = tmp_path / "out.svg"
+    numbers = json.loads(asked(str(tmp_path / "odd.bpk"), "w", "--json", "--plot", str(target)))
+
+    bars = [e for e in ET.parse(target).iter() if e.get("class") == "bar"]
+    counted = sum(int(str(bar[0].text).split()[0]) for bar in bars)
+    assert counted == numbers["values"] - numbers["not_finite"]
+    assert not {"nan", "inf"} & {str(number) for number in numbers.values()}
+
+
+def test_integers_are_described_exactly(tmp_path: Path) -> None:
+    write_burnpack(tmp_path / "ints.bpk", [("w", TensorData.from_array(np.array([2**62 + 1, -5])), None)])
+    numbers = json.loads(asked(str(tmp_path / "ints.bpk"), "w", "--json"))
+
+    assert (numbers["least"], numbers["greatest"]) == (-5, 2**62 + 1)
+
+
+def test_the_mean_of_large_values_is_theirs(tmp_path: Path) -> None:
+    values = np.array([1e308, 1e308, 1e308])
+    write_burnpack(tmp_path / "large.bpk", [("w", TensorData.from_array(values), None)])
+
+    assert json.loads(asked(str(tmp_path / "large.bpk"), "w", "--json"))["mean"] == pytest.approx(1e308)
