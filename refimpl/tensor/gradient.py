@@ -45,11 +45,6 @@ def of_operation(lhs: GradState, rhs: GradState) -> GradState:
     return NON_LEAF if tracked else UNTRACKED
 
 
-def moved(state: GradState) -> GradState:
-    """A move is a recorded operation, even to the device where the tensor is (PAR-54)."""
-    return NON_LEAF if state is LEAF else state
-
-
 def detached(state: GradState) -> GradState:
     """A detached leaf is a new leaf, a detached non-leaf a constant (PAR-57)."""
     return UNTRACKED if state is NON_LEAF else state

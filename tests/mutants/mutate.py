@@ -10,6 +10,7 @@ import ast
 import copy
 import inspect
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from types import CodeType, FunctionType
@@ -41,7 +42,8 @@ class Mutant(NamedTuple):
     @property
     def name(self) -> str:
         """What identifies it in `equivalent.toml`: the place and the change, not the line."""
-        return f"{self.place}: {self.before} -> {self.after}"
+        again = f" ({self.number})" if self.number > 1 else ""
+        return f"{self.place}: {self.before} -> {self.after}{again}"
 
 
 def functions_of(module: str) -> Iterator[tuple[str, FunctionType]]:
@@ -61,7 +63,8 @@ def _functions(owner: Any, prefix: str, module: str) -> Iterator[tuple[str, Func
 
 
 def mutants_of(place: str, function: FunctionType) -> Iterator[Mutant]:
-    """The mutants of one function."""
+    """The mutants of one function; of several with one change, the second is named `... (2)`, and so on."""
+    seen: Counter[str] = Counter()
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     if not isinstance(definition, ast.FunctionDef):
         return
@@ -78,7 +81,9 @@ def mutants_of(place: str, function: FunctionType) -> Iterator[Mutant]:
             except (SyntaxError, ValueError):
                 continue
             if code.co_freevars == function.__code__.co_freevars:
-                yield Mutant(place, index, before, ast.unparse(node), function, code)
+                after = ast.unparse(node)
+                seen[f"{before} {after}"] += 1
+                yield Mutant(place, seen[f"{before} {after}"], before, after, function, code)
 
 
 def _nodes(definition: ast.FunctionDef) -> Iterator[ast.AST]:
