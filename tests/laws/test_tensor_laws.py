@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from refimpl.errors import TensorError
 from refimpl.tensor.device import Device
 from refimpl.tensor.dtype import DType
-from refimpl.tensor.gradient import GradState, detached, moved, of_operation, untracked
+from refimpl.tensor.gradient import GradState, detached, of_operation, untracked
 from refimpl.tensor.tensor import BoolTensor, IntTensor, Tensor
 
 CPU, SIM = Device("cpu"), Device("sim", 0)
@@ -146,11 +146,11 @@ def test_the_state_of_a_result_is_a_join_untracked_below_tracked(
 
 @given(STATES)
 def test_every_change_of_state_done_twice_is_done_once(state: GradState) -> None:
-    for change in (moved, detached, untracked):
+    for change in (detached, untracked):
         assert change(change(state)) is change(state)
 
 
 @given(STATES)
 def test_no_change_of_state_adds_or_takes_the_context(state: GradState) -> None:
-    for change in (moved, detached, untracked):
+    for change in (detached, untracked):
         assert (change(state) is GradState.PLAIN) == (state is GradState.PLAIN)
