@@ -43,7 +43,7 @@ def log(name: str, folder: Path) -> Path:
     return folder / f"{name}.jsonl"
 
 
-def run(subject: Known, folder: Path) -> int:
+def run(subject: Known, folder: Path, *options: str) -> int:
     """The cases, put to one subject."""
     asked = [
         *REFIMPL,
@@ -54,6 +54,7 @@ def run(subject: Known, folder: Path) -> int:
         str(log(subject.name, folder)),
         "--json",
     ]
+    asked += options
     if subject.expectations is not None:
         asked += ["--expectations", str(subject.expectations)]
     began = time.monotonic()
