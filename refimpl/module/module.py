@@ -46,7 +46,9 @@ class Module(ModuleTrait):
 
     Raises:
         ModuleDefinitionError: a field is none of these; at the definition if every name resolves then,
-            otherwise when the first instance is made.
+            otherwise when the first instance is made. Also a parameter or a module that is an attribute of
+            the class: without an annotation it would be no field, as a default all instances would share it.
+        ArgumentTypeError: the constructor is called without names, or with others than those of the fields.
 
     Burn: #[derive(Module)]
     Clauses: MOD-18, MOD-19, MOD-20, MOD-29, MOD-30, MOD-31, MOD-32.
