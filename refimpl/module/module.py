@@ -64,6 +64,10 @@ class Module(ModuleTrait):
         own_init = "__init__" in vars(cls)
         try:
             dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
+        except SyntaxError as error:  # of a class that `type(...)` made
+            raise ModuleDefinitionError(
+                f"{cls.__name__}: a field has a name that no class statement can have", clause="MOD-18"
+            ) from error
         except (TypeError, ValueError) as error:
             raise ModuleDefinitionError(f"{cls.__name__}: {error}", clause="MOD-18") from error
         refuse_names(cls)

@@ -293,3 +293,9 @@ def test_a_constructor_that_calls_the_inherited_one_works_with_its_own_arguments
 
     assert Sized(5).num_params() == 5
     assert Sized(5).train().num_params() == 5
+
+
+@pytest.mark.parametrize("name", ["a.b", "", "x y", "weight\n", "0", "class"])
+def test_a_field_has_a_name_that_can_be_written(name: str) -> None:
+    with pytest.raises(ModuleDefinitionError):
+        type("Bad", (Module,), {"__annotations__": {name: Param[Tensor]}})
