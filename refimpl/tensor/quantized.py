@@ -113,6 +113,21 @@ class QuantizedTensor(Tensor):
         """
         return TensorData(self.dtype, self._logical, self.to_numpy().data)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        self._refuse_export()
+
+    def __dlpack__(self, **how: Any) -> NoReturn:
+        self._refuse_export()
+
+    def _refuse_export(self) -> NoReturn:
+        """Other libraries know no codes with scales: they would take the stored bytes for the values."""
+        raise TensorError(
+            f"a tensor of {self.dtype} is no array of values",
+            clause="QNT-21",
+            hint="`dequantize()` gives the values, `codes()` and `scales()` what they are made of, "
+            "`to_data()` the stored bytes",
+        )
+
     # --- The values and what they are made of -----------------------------------------------------------
 
     def dequantize(self, dtype: DType | None = None) -> Tensor:

@@ -353,10 +353,10 @@ def test_an_empty_container_counts_as_a_level_too() -> None:
 @pytest.mark.report("BL-38")
 @pytest.mark.parametrize("data", [b"\x81" * 100_000, b"\xc0" * 100_000, b"\xbf" * 1000])
 def test_a_bomb_as_the_whole_metadata_is_refused_at_once(data: bytes) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
 
     assert refused(raw(data)).startswith("Metadata deserialization error: ")
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1
 
 
 @pytest.mark.clause("BPK-19")

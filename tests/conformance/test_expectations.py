@@ -160,10 +160,10 @@ def test_a_star_stands_for_any_text_and_nothing_else_is_special(pattern: str, te
 
 
 def test_no_pattern_takes_long() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     matches("*a" * 5_000 + "b", "a" * 50_000)
 
-    assert time.monotonic() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 def test_only_subjects_of_this_project_have_a_file_by_name() -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -219,3 +221,15 @@ def test_a_quantised_target_takes_no_float_entry() -> None:
         Tensor.from_record_data(entry, CPU, DATA.dtype)
 
     assert str(caught.value) == f"Expected float dtype, got {DATA.dtype}"
+
+
+@pytest.mark.clause("QNT-21")
+@pytest.mark.parametrize("export", [np.asarray, np.from_dlpack], ids=["array", "dlpack"])
+def test_stored_bytes_are_never_taken_for_values(export: Callable[[Any], Any]) -> None:
+    scheme = QuantScheme(value=QuantValue.Q8S, store=QuantStore.NATIVE)
+    quantized = Tensor.from_data([127.0, 1.0], Device("cpu")).quantize_dynamic(scheme)
+
+    with pytest.raises(TensorError, match="is no array of values") as raised:
+        export(quantized)
+    assert "dequantize()" in (raised.value.hint or "")
+    assert np.asarray(quantized.dequantize()).tolist() == [127.0, 1.0]
