@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
@@ -343,22 +342,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m refimpl.conformance.generate", description=__doc__)
     parser.add_argument("themes", nargs="*", choices=[[], *_THEMES], help="themes (default: all)")
     options = parser.parse_args(arguments)
-    root = cases_folder()
+    return write_missing(case for theme in options.themes or _THEMES for case in generate(theme))
+
+
+def write_missing(cases: Iterable[Case]) -> int:
+    """Write those of `cases` that have no file yet, say how many, and return the exit code."""
     written = 0
-    for theme in options.themes or _THEMES:
-        for case in generate(theme):
-            chapter, _, rest = case.id.partition(".")
-            written += _write(root / chapter / f"{rest}.json", case)
+    for case in cases:
+        chapter, _, rest = case.id.partition(".")
+        path = cases_folder() / chapter / f"{rest}.json"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(format_case(case), encoding="utf-8")
+            written += 1
     print(f"{written} written")
     return 0
-
-
-def _write(path: Path, case: Case) -> bool:
-    if path.exists():
-        return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(format_case(case), encoding="utf-8")
-    return True
 
 
 if __name__ == "__main__":

@@ -7,12 +7,11 @@ values at once. The files hold no answers; `make record` asks Burn for them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from .case import Case, Step, cases_folder, format_case
-from .generate import place_of, truth_of
+from .case import Case, Step
+from .generate import place_of, truth_of, write_missing
 
 #: How many cases of each family.
 COUNTS: Final = {"lra.drawn": 30, "rep.drawn": 30}
@@ -180,22 +179,7 @@ def generate(family: str) -> Iterator[Case]:
 
 def main() -> int:
     """Write the cases that are not there."""
-    root = cases_folder()
-    written = 0
-    for family in COUNTS:
-        for case in generate(family):
-            chapter, _, rest = case.id.partition(".")
-            written += _write(root / chapter / f"{rest}.json", case)
-    print(f"{written} written")
-    return 0
-
-
-def _write(path: Path, case: Case) -> bool:
-    if path.exists():
-        return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(format_case(case), encoding="utf-8")
-    return True
+    return write_missing(case for family in COUNTS for case in generate(family))
 
 
 if __name__ == "__main__":

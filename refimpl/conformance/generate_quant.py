@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from .case import Case, Step, cases_folder, format_case
-from .generate import place_of, truth_of
+from .case import Case, Step
+from .generate import place_of, truth_of, write_missing
 
 VALUES: Final = ("Q8F", "Q8S", "Q4F", "Q4S", "Q2F", "Q2S", "E4M3", "E5M2", "E2M1")
 SCALES: Final = ("F32", "F16", "BF16", "UE8M0", "UE4M3")
@@ -268,21 +267,7 @@ def generate() -> Iterator[Case]:
 
 def main() -> int:
     """Write the cases that are not there."""
-    root = cases_folder()
-    written = 0
-    for case in generate():
-        chapter, _, rest = case.id.partition(".")
-        written += _write(root / chapter / f"{rest}.json", case)
-    print(f"{written} written")
-    return 0
-
-
-def _write(path: Path, case: Case) -> bool:
-    if path.exists():
-        return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(format_case(case), encoding="utf-8")
-    return True
+    return write_missing(generate())
 
 
 if __name__ == "__main__":
