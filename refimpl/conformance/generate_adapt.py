@@ -45,7 +45,8 @@ _GROUPS: Final[tuple[Any, ...]] = (None, {"path": "lin.weight"}, {"predicate": "
 class _Drawing:
     """Steps under construction, and what is known of the module."""
 
-    def __init__(self, rng: Random) -> None:
+    def __init__(self, family: str, rng: Random) -> None:
+        self.family = family
         self.rng = rng
         self.device = rng.choice(("d0", "d0+autodiff", "d0+autodiff"))
         self.steps: list[Step] = []
@@ -59,10 +60,15 @@ class _Drawing:
     def show(self, *clauses: str) -> None:
         self.clauses.update(dict.fromkeys(clauses))
 
+    def value(self) -> None:
+        """The effective value; the sums of a product of factors may be fused, as the backend likes."""
+        match: dict[str, Any] = {"match": {"ulp": 8}} if self.family == "lra.drawn" else {}
+        self.do("param.val", path="lin.weight", direct=True, **match)
+
     def look(self) -> None:
         self.steps.append({"observe": "state", "on": "m"})
         self.do("param.adapter", path="lin.weight")
-        self.do("param.val", path="lin.weight", direct=True, match={"ulp": 8})
+        self.value()
 
     def build(self, name: str = "m", base: int = 0, lazy: bool = False) -> None:
         args: dict[str, Any] = {"device": self.device}
@@ -144,14 +150,14 @@ class _Drawing:
 
 def draw(family: str, number: int, seed: int) -> Case:
     """The case that a seed draws."""
-    drawing = _Drawing(Random(f"{family}:{seed}"))
+    drawing = _Drawing(family, Random(f"{family}:{seed}"))
     drawing.build(lazy=drawing.rng.random() < 0.4)
     if family == "lra.drawn":
         drawing.lora()
     else:
         drawing.fixture()
     drawing.look()
-    drawing.do("param.val", path="lin.weight", direct=True, match={"ulp": 8})
+    drawing.value()
     count = drawing.rng.randint(2, 4)
     for step in range(count):
         drawing.call(last=step == count - 1)
