@@ -25,10 +25,10 @@ from tests.faults.points import Points
 #: Target, seconds at scale 1, options. They run two at a time.
 FUZZERS = (
     ("F1", 200, ["--plain", "--seed=101"]),
-    ("F2", 200, ["--plain", "--seed=102"]),
+    ("F2", 300, ["--plain", "--seed=102"]),
     ("F1", 120, ["--seed=103"]),
     ("F3", 150, ["--plain", "--seed=104"]),
-    ("F2", 150, ["--plain", "--seed=105"]),
+    ("F2", 240, ["--plain", "--seed=105"]),
     ("F2", 60, ["--seed=106"]),
     ("F3", 60, ["--seed=107"]),
 )
