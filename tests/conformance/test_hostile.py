@@ -107,7 +107,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
     root = tmp_path_factory.mktemp("hostile")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(process, "CASE_SECONDS", SECONDS)
-        patch.setattr(process, "MAX_FRAME", 8 << 20)
+        patch.setattr(process, "MAX_FRAME", 2 << 20)
         patch.setattr(process, "MAX_SCRATCH", 1 << 20)
         folders = {manner: root / manner for manner in VERDICTS}
         for folder in folders.values():
