@@ -177,7 +177,7 @@ def _choose(
         if not any(case.chapter == chapter.lower() for case in cases):
             raise click.UsageError(f"there is no case of chapter {chapter!r}")
     for prefix in ids:
-        if not any(selected(case.id, prefix) for case in cases):
+        if not prefix or not any(selected(case.id, prefix) for case in cases):
             raise click.UsageError(f"there is no case {prefix!r}")
     wanted = {chapter.lower() for chapter in chapters}
     chosen = [

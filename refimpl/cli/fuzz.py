@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from pathlib import Path
@@ -25,10 +26,17 @@ _EXAMPLES = 2000
 _SCOPES = ("small", "traces", "bytes", "relations")
 
 
+def _number(context: click.Context, parameter: click.Parameter, given: float | None) -> float | None:
+    """What was given, if it is a number: a range lets NaN through, and nothing would ever end."""
+    if given is not None and math.isnan(given):
+        raise click.BadParameter("nan is not a time: give minutes, such as 0.5", context, parameter)
+    return given
+
+
 @click.command("fuzz")
 @click.option("--subject", default="refimpl", show_default=True, help=f"Who is asked: {FORMS}.")
 @click.option("--seed", "number", default=0, show_default=True, help="The same seed draws the same traces.")
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="How long.")
+@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), callback=_number, help="How long.")
 @click.option("--examples", type=click.IntRange(min=1), help=f"How many traces (default: {_EXAMPLES}).")
 @click.option("--only", "scopes", multiple=True, type=click.Choice(_SCOPES), help="Only these questions.")
 @click.option(

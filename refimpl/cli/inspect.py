@@ -36,6 +36,8 @@ def command(
 
     if tensor is None and (plot is not None or against is not None):
         raise click.UsageError("--plot and --against look at one tensor: name it after the file")
+    if as_tree and (tensor is not None or as_json):
+        raise click.UsageError("--tree shows the names of a whole file: leave out TENSOR and --json")
     with open_burnpack(file) as pack:
         if tensor is not None:
             from .look import look_at

@@ -220,3 +220,8 @@ def test_a_run_has_three_sizes(
     conform(tmp_path, "--subject", ECHO, "--json", "--size", size)
 
     assert report(capsys)["total"]["cases"] == count
+
+
+def test_an_empty_case_is_no_case(cases: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert conform(cases, "--case", "") == 4
+    assert "there is no case ''" in capsys.readouterr().err

@@ -133,3 +133,9 @@ def test_a_closed_pipe_is_no_error(path: Path) -> None:
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
 
     assert (done.stdout.strip(), done.stderr) == ("0", "")
+
+
+@pytest.mark.parametrize("other", ["b.weight", "--json"])
+def test_a_tree_shows_the_whole_file(path: Path, other: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", "--tree", str(path), other]) == 4
+    assert "--tree shows the names of a whole file" in " ".join(capsys.readouterr().err.split())

@@ -53,6 +53,11 @@ def test_a_line_is_an_answer_or_a_subject_error(line: bytes) -> None:
             assert len(read_trace(content, 2)) == 2
 
 
+def test_a_line_that_only_has_the_id_says_what_it_lacks() -> None:
+    with pytest.raises(SubjectError, match="neither `ok` nor `error`"):
+        decode(b'{"id":1}', 1)
+
+
 @pytest.mark.parametrize(
     "value",
     ["NaN", "Infinity", "1e999", '"\\ud800"', "18446744073709551616e400", "[" * 100_000 + "]" * 100_000],

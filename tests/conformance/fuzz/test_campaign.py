@@ -135,3 +135,8 @@ def test_findings_are_printed_with_their_steps(capsys: pytest.CaptureFixture[str
     assert "placement.even: ok, not ok" in shown
     assert '  > {"do": "placement.even"' in shown
     assert "came again 2 times in fresh processes" in shown
+
+
+def test_no_number_is_not_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fuzz", "--minutes", "nan"]) == 4
+    assert "give minutes, such as 0.5" in " ".join(capsys.readouterr().err.split())
