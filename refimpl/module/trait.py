@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Self
 
 from ..errors import ArgumentTypeError, EmptyGroupWarning, PanicError, RecordError
 from ..param.group import ParamGroup
-from ..param.param import Param
 from ..param.param_id import ParamId
 from ..param.reparameterization import Reparameterizer
-from ..param.traversal import ModuleMapper, ModuleNode, ModuleVisitor
+from ..param.traversal import ModuleMapper, ModuleNode, ParamIdLister
 from ..record.record import ModuleRecord
 from ..rust_text import debug_str
-from ..tensor.tensor import BoolTensor, IntTensor, Tensor
 from .freezing import InGroup, SetRequireGrad, SetTraining
 from .quantizer import Quantizer
 from .reparameterizing import ApplyReparameterization
@@ -215,23 +213,9 @@ def list_param_ids(module: ModuleNode) -> tuple[ParamId, ...]:
     Burn: burn_core::module::list_param_ids
     Clauses: MOD-56.
     """
-    lister = _IdLister()
+    lister = ParamIdLister()
     module.visit(lister)
     return tuple(lister.ids)
-
-
-class _IdLister(ModuleVisitor):
-    def __init__(self) -> None:
-        self.ids: list[ParamId] = []
-
-    def visit_float(self, param: Param[Tensor]) -> None:
-        self.ids.append(param.id)
-
-    def visit_int(self, param: Param[IntTensor]) -> None:
-        self.ids.append(param.id)
-
-    def visit_bool(self, param: Param[BoolTensor]) -> None:
-        self.ids.append(param.id)
 
 
 def _no_quantizer(given: object) -> ArgumentTypeError:

@@ -10,10 +10,9 @@ from ..errors import ArgumentTypeError, InvalidArgumentError
 from .matcher import All, Exact, Explicit, Include, Json, Matcher, Regex, from_serde, fuse, to_serde
 from .param_id import ParamId
 from .pattern import Pattern
-from .traversal import ModuleVisitor
+from .traversal import ParamIdLister
 
 if TYPE_CHECKING:
-    from ..tensor.tensor import BoolTensor, IntTensor, Tensor
     from .flag import Flag
     from .param import Param
     from .traversal import ModuleNode
@@ -229,19 +228,7 @@ class ParamGroup:
         return f"ParamGroup {{ matcher: {self._matcher!r}, excludes: {excludes} }}"
 
 
-class _IdCollector(ModuleVisitor):
-    def __init__(self) -> None:
-        self.ids: list[ParamId] = []
-
-    def visit_float(self, param: Param[Tensor]) -> None:
-        self.ids.append(param.id)
-
-    def visit_int(self, param: Param[IntTensor]) -> None:
-        self.ids.append(param.id)
-
-    def visit_bool(self, param: Param[BoolTensor]) -> None:
-        self.ids.append(param.id)
-
+class _IdCollector(ParamIdLister):
     def visit_flag(self, flag: Param[Flag]) -> None:
         self.ids.append(flag.id)
 

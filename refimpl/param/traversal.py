@@ -52,6 +52,25 @@ class ModuleVisitor:
         """For drivers outside: no traversal calls it (MOD-3)."""
 
 
+class ParamIdLister(ModuleVisitor):
+    """The ids of float, int and bool parameters in traversal order, doubles kept, flags left out."""
+
+    def __init__(self) -> None:
+        self.ids: list[ParamId] = []
+
+    def visit_float(self, param: Param[Tensor]) -> None:
+        """Keep its id."""
+        self.ids.append(param.id)
+
+    def visit_int(self, param: Param[IntTensor]) -> None:
+        """Keep its id."""
+        self.ids.append(param.id)
+
+    def visit_bool(self, param: Param[BoolTensor]) -> None:
+        """Keep its id."""
+        self.ids.append(param.id)
+
+
 class ModuleMapper:
     """Rewrites parameters in traversal order; every `map_*` returns its argument unless overridden.
 
