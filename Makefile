@@ -15,7 +15,7 @@ help:
 	@echo "make test      every test, with branch coverage"
 	@echo "make lint      format, lint, types, import order"
 	@echo "make bench     speed and memory beside their peers (installs PyTorch: several GB on Linux)"
-	@echo "make faults    every fault of a save and a read, and fuzzing: about 15 minutes (SCALE=0.1 fuzzes less)"
+	@echo "make faults    every fault of a save and a read, and fuzzing: about 11 minutes (SCALE=0.1 fuzzes less)"
 	@echo "make mutants   mutants of the reference, judged by the cases alone (some minutes)"
 	@echo "make matrix    every subject that can run here, and who reads whose files: build/matrix/matrix.html"
 	@echo "make record    ask real Burn again and write its answers into the cases (needs cargo)"

@@ -1,4 +1,4 @@
-"""Several writers of one file and a reader of it, all at once; two of them with one process number."""
+"""Several writers of one file and a reader of it, all at once; also with one process number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from tests.faults.points import Points
 from tests.faults.saving import STRANGER
 
 SIZE = 50_000
-#: The process number is faked, so that both writers want the same scratch names, as in two containers.
+#: Runs a program as process 1 of a namespace of its own, without privileges.
+NAMESPACE = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
+#: With a faked process number both writers want the same scratch names, as two containers do.
 WRITER = """
 import os, sys
 target, who, rounds, number = sys.argv[1], sys.argv[2].encode(), int(sys.argv[3]), int(sys.argv[4])
@@ -34,15 +36,19 @@ def writers_and_reader(points: Points, folder: Path) -> None:
     """Every load is wholly one writer's file or the other's, and strangers' scratch stays."""
     rounds = 200 if points.full else 40
     wanted = {burnpack_bytes([_entry(who)]) for who in (b"a", b"b")}
-    for number in (0, 1):
+    ways: list[tuple[str, list[str], int]] = [("two processes", [], 0), ("one process number", [], 1)]
+    if _has_namespaces():
+        ways.append(("process namespaces", NAMESPACE, 0))
+    else:
+        points.notes.append("process namespaces: `unshare` is missing or forbidden")
+    for fault, prefix, number in ways:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         target = folder / "m.bpk"
         (folder / STRANGER).write_bytes(b"a stranger's")
         write_burnpack(target, [_entry(b"a")])
-        command = [sys.executable, "-c", WRITER, str(target)]
+        command = [*prefix, sys.executable, "-c", WRITER, str(target)]
         writers = [subprocess.Popen([*command, who, str(rounds), str(number)]) for who in "ab"]
-        fault = "one process number" if number else "two processes"
         points.add("save: race", fault, 2 * rounds)
         while any(writer.poll() is None for writer in writers):
             try:
@@ -58,6 +64,13 @@ def writers_and_reader(points: Points, folder: Path) -> None:
             points.find(f"{fault}: the last file is neither writer's")
         if (folder / STRANGER).read_bytes() != b"a stranger's" or len(list(folder.iterdir())) != 2:
             points.find(f"{fault}: left {sorted(p.name for p in folder.iterdir())}")
+
+
+def _has_namespaces() -> bool:
+    try:
+        return subprocess.run([*NAMESPACE, "true"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
 
 
 def _entry(who: bytes) -> tuple[str, TensorData, int]:
