@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -60,12 +61,12 @@ def parameter_state(state: State, path: str, param: Param[Any]) -> dict[str, Any
     }
 
 
-class See(PathVisitor):
+class See(PathVisitor, ABC):
     """A visitor that sees every parameter alike."""
 
+    @abstractmethod
     def see(self, param: Param[Any]) -> None:
         """Called with each parameter, flags included."""
-        raise NotImplementedError
 
     def visit_float(self, param: Param[Tensor]) -> None:
         """See it."""
@@ -84,12 +85,12 @@ class See(PathVisitor):
         self.see(flag)
 
 
-class Put(PathMapper):
+class Put(PathMapper, ABC):
     """A mapper that treats every parameter alike."""
 
+    @abstractmethod
     def put(self, param: Param[Any]) -> Param[Any]:
         """What takes the place of each parameter, flags included."""
-        raise NotImplementedError
 
     def map_float(self, param: Param[Tensor]) -> Param[Tensor]:
         """What `put` gives."""
@@ -108,46 +109,34 @@ class Put(PathMapper):
         return self.put(flag)
 
 
-class Events(See):
-    """Keeps every event."""
+class _Kept:
+    """The events of a walk, kept; it stands before a visitor or mapper, which adds the parameters."""
 
     def __init__(self, state: State) -> None:
-        super().__init__()
         self._state = state
         self.seen: list[list[Any]] = []
 
-    def enter_module(self, name: str, container_type: str) -> None:
+    def enter_module(self: Any, name: str, container_type: str) -> None:
         """Keep it."""
         self.seen.append(["enter", name, container_type])
-        super().enter_module(name, container_type)
+        super().enter_module(name, container_type)  # type: ignore[misc]  # of the visitor or mapper beside it
 
-    def exit_module(self, name: str, container_type: str) -> None:
+    def exit_module(self: Any, name: str, container_type: str) -> None:
         """Keep it."""
-        super().exit_module(name, container_type)
+        super().exit_module(name, container_type)  # type: ignore[misc]
         self.seen.append(["exit", name, container_type])
+
+
+class Events(_Kept, See):
+    """Keeps every event."""
 
     def see(self, param: Param[Any]) -> None:
         """Keep it."""
         self.seen.append(event(self._state, self.path, param))
 
 
-class MapEvents(Put):
+class MapEvents(_Kept, Put):
     """Keeps every event of a mapper, and changes nothing."""
-
-    def __init__(self, state: State) -> None:
-        super().__init__()
-        self._state = state
-        self.seen: list[list[Any]] = []
-
-    def enter_module(self, name: str, container_type: str) -> None:
-        """Keep it."""
-        self.seen.append(["enter", name, container_type])
-        super().enter_module(name, container_type)
-
-    def exit_module(self, name: str, container_type: str) -> None:
-        """Keep it."""
-        super().exit_module(name, container_type)
-        self.seen.append(["exit", name, container_type])
 
     def put(self, param: Param[Any]) -> Param[Any]:
         """Keep it."""
