@@ -200,10 +200,14 @@ class Sequence(Form):
     def visit(self, value: Any, visitor: ModuleVisitor) -> None:
         """Each element between its index."""
         enter, leave, inner, container = visitor.enter_module, visitor.exit_module, self.inner, self.container
+        nodes = type(inner) is Node  # asked themselves: one call less an element
         for index, item in enumerate(value):
             name = str(index)
             enter(name, container)
-            inner.visit(item, visitor)
+            if nodes:
+                item.visit(visitor)
+            else:
+                inner.visit(item, visitor)
             leave(name, container)
 
     def map(self, value: Any, mapper: ModuleMapper) -> Any:
