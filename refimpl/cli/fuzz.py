@@ -81,6 +81,7 @@ def command(
                     "subject": subject,
                     "seed": number,
                     "traces": campaign.done,
+                    "questions": campaign.questions,
                     "unasked": campaign.comparison.unasked,
                     "rate": round(campaign.rate, 1),
                     "operations": dict(campaign.operations.most_common()),
@@ -128,7 +129,7 @@ class _Progress:
 
 def _line(campaign: Campaign) -> str:
     return (
-        f"{campaign.done} traces, {campaign.rate:.0f} a second, {len(campaign.operations)} operations, "
+        f"{campaign.done} traces, {campaign.rate:.0f} questions a second, {len(campaign.operations)} operations, "
         f"{len(campaign.findings)} differences"
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ import msgspec
 from ..errors import CaseError
 from .clauses import spec_folder
 from .location import line_of_byte, line_of_field
+from .versions import BURN, key, within
 
 #: More variants than this in one case is a fault of the case, not a thorough test.
 MAX_VARIANTS = 10_000
@@ -83,6 +84,7 @@ class Case(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     clauses: tuple[str, ...]
     truth: Literal["contract", "pinned", "ours"]
     level: Literal["must", "should", "may"] = "must"
+    #: The first version of Burn for which the case holds, and the first for which it does no longer.
     since: str | None = None
     until: str | None = None
     requires: tuple[str, ...] = ()
@@ -98,6 +100,11 @@ class Case(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     def chapter(self) -> str:
         """The first part of the id, which is the folder."""
         return self.id.partition(".")[0]
+
+    def holds_for(self, burn: str) -> bool:
+        """Whether the case is asked of what follows this version of Burn."""
+        bounds = [f"{sign}{end}" for sign, end in ((">=", self.since), ("<", self.until)) if end is not None]
+        return not bounds or within(burn, ",".join(bounds))
 
 
 class Variant(msgspec.Struct, frozen=True):
@@ -161,6 +168,13 @@ def check_case(case: Case, path: Path, root: Path, content: bytes) -> None:
         raise broken("why", "say in one sentence which fault this case catches")
     if not case.steps:
         raise broken("steps", "a case has at least one step")
+    for field in ("since", "until"):
+        try:
+            key(getattr(case, field) or "0")
+        except ValueError as error:
+            raise broken(field, str(error)) from None
+    if case.since is not None and case.until is not None and key(case.since) >= key(case.until):
+        raise broken("until", f"no version of Burn is from {case.since} on and before {case.until}")
     if not 1 <= case.cost <= 100:
         raise broken("cost", f"{case.cost} is not between 1 and 100")
     count = 1
@@ -188,15 +202,21 @@ def check_case(case: Case, path: Path, root: Path, content: bytes) -> None:
             raise broken("expect", f"one outcome for each of the {len(case.steps)} steps of each variant")
 
 
-def load_cases(root: Path | None = None, prefix: str = "") -> list[Case]:
-    """Every case below `root` whose id is `prefix` or begins with `prefix.`, in the order of their ids.
+def load_cases(root: Path | None = None, prefix: str = "", *, burn: str = BURN) -> list[Case]:
+    """Every case below `root` that holds for a version of Burn, in the order of their ids.
+
+    Args:
+        root: A folder of case files; by default that of this version.
+        prefix: Only the cases whose id is this or begins with `prefix.`.
+        burn: The version of Burn.
 
     Raises:
         CaseError: A case file is broken, or two cases have one id.
     """
     folder = cases_folder() if root is None else root
     cases = [read_case(path, folder) for path in folder.rglob("*.json")]
-    return sorted((case for case in cases if selected(case.id, prefix)), key=lambda case: case.id)
+    wanted = (case for case in cases if selected(case.id, prefix) and case.holds_for(burn))
+    return sorted(wanted, key=lambda case: case.id)
 
 
 def selected(case_id: str, prefix: str) -> bool:
@@ -219,19 +239,30 @@ def _word(value: Any, index: int) -> str:
     return word if plain and not set(word) & set(",=[]") else f"#{index}"
 
 
+def match_of(step: Step) -> Match:
+    """How the outcome of a step is compared."""
+    return msgspec.convert(step["match"], Match) if "match" in step else _PLAIN
+
+
+def bare(steps: Sequence[Step]) -> list[Step]:
+    """The steps as a subject gets them: how they are judged is for the runner alone."""
+    return [
+        {key: value for key, value in step.items() if key != "match"} if "match" in step else step
+        for step in steps
+    ]
+
+
 def variants(case: Case) -> Iterator[Variant]:
     """The case with each choice on its axes filled in: `"$axis"` as a whole text stands for the value."""
-    matches = tuple(
-        msgspec.convert(step["match"], Match) if "match" in step else _PLAIN for step in case.steps
-    )
-    bare = tuple(_exact({key: value for key, value in step.items() if key != "match"}) for step in case.steps)
+    matches = tuple(map(match_of, case.steps))
+    asked = tuple(map(_exact, bare(case.steps)))
     known = case.provenance.source != "none"
     if not case.axes:
-        yield Variant(case, "", bare, matches, tuple(case.expect) if known else None)  # type: ignore[arg-type]
+        yield Variant(case, "", asked, matches, tuple(case.expect) if known else None)  # type: ignore[arg-type]
         return
     for name, values in chosen(case):
         expect = case.expect.get(name) if known and isinstance(case.expect, dict) else None
-        steps = tuple(_fill(step, {axis: _exact(value) for axis, value in values.items()}) for step in bare)
+        steps = tuple(_fill(step, {axis: _exact(value) for axis, value in values.items()}) for step in asked)
         yield Variant(case, name, steps, matches, tuple(expect) if expect is not None else None)
 
 

@@ -150,28 +150,34 @@ class _Drawing:
 
 def draw(family: str, number: int, seed: int) -> Case:
     """The case that a seed draws."""
-    drawing = _Drawing(family, Random(f"{family}:{seed}"))
-    drawing.build(lazy=drawing.rng.random() < 0.4)
+    steps, clauses, requires = trace_of(family, Random(f"{family}:{seed}"))
+    return Case(
+        id=f"{family}.{number:03}",
+        clauses=clauses,
+        truth=truth_of(clauses),
+        requires=requires,
+        why=f"A drawn sequence (seed {seed}): an adapted parameter is in another state, or its adapter is.",
+        steps=steps,
+    )
+
+
+def trace_of(family: str, rng: Random) -> tuple[tuple[Step, ...], tuple[str, ...], tuple[str, ...]]:
+    """Steps of a family that `rng` draws, the clauses that they show, and what a subject needs for them."""
+    drawing = _Drawing(family, rng)
+    drawing.build(lazy=rng.random() < 0.4)
     if family == "lra.drawn":
         drawing.lora()
     else:
         drawing.fixture()
     drawing.look()
     drawing.value()
-    count = drawing.rng.randint(2, 4)
+    count = rng.randint(2, 4)
     for step in range(count):
         drawing.call(last=step == count - 1)
     requires = ["zoo/1", "lora" if family == "lra.drawn" else "reparam"]
     written = str(drawing.steps)
     requires += [word for word, sign in _NEEDS.items() if sign in written]
-    return Case(
-        id=f"{family}.{number:03}",
-        clauses=tuple(sorted(drawing.clauses, key=place_of)),
-        truth=truth_of(drawing.clauses),
-        requires=tuple(requires),
-        why=f"A drawn sequence (seed {seed}): an adapted parameter is in another state, or its adapter is.",
-        steps=tuple(drawing.steps),
-    )
+    return tuple(drawing.steps), tuple(sorted(drawing.clauses, key=place_of)), tuple(requires)
 
 
 _NEEDS: Final = {"autodiff": "+autodiff", "quant": "quantize", "records": "module.record"}

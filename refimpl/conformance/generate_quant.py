@@ -48,6 +48,10 @@ _WHY: Final = {
 }
 
 
+_SHAPES: Final = ([6], [4, 4], [2, 6], [8, 2], [2, 3, 4], [1, 4, 2, 2])
+_FINITE: Final = tuple(name for name in _WHY if name not in ("nan", "inf"))
+
+
 def inputs(family: str, count: int, rng: Random, value: str = "Q8S") -> list[float]:
     """The f32 values of a family; of ties those of the value kind."""
     normal = [rng.gauss(0.0, 1.0) for _ in range(count)]
@@ -231,32 +235,35 @@ def _by_mean() -> Iterator[Case]:
             )
 
 
+def trace_of(rng: Random) -> tuple[list[Step], tuple[str, ...], str]:
+    """Steps on a scheme and an input that `rng` draws, the clauses they show, and the family of inputs."""
+    shape, value, family = rng.choice(_SHAPES), rng.choice(VALUES), rng.choice(_FINITE)
+    scheme: dict[str, Any] = {"value": value, "store": rng.choice(STORES[: 1 + 2 * min(len(shape), 2)])}
+    level = rng.choice(("tensor", "block", "block", "two"))
+    if level != "tensor":
+        extents = [rng.choice([d for d in (1, 2, 3, 4, 6) if n % d == 0]) for n in shape]
+        scheme["block"] = block(*extents, dtype=rng.choice(SCALES))
+    if level == "two":
+        scheme["block"]["dtype"] = "UE4M3"
+    if level != "block":
+        scheme["tensor"] = "F32" if level == "two" else rng.choice(SCALES)
+    if shape == [6] and scheme["store"] != "Native":
+        scheme["store"] = {"PackedU32": 0}
+    dtype = rng.choice(("f32", "f32", "f64", "f16", "bf16"))
+    values = inputs(family, math.prod(shape), rng, value)
+    if dtype != "f32":
+        values = [float(f"{x:.6g}") for x in values]
+    steps = [*trace(data(values, shape, dtype), scheme), {"do": "quant.parts", "on": "q"}]
+    clauses = ["QNT-13", "QNT-17", *_CODES, "QNT-28", "QNT-29", _code_clause(value)]
+    clauses += {"tensor": [], "block": ["QNT-9", "QNT-30"], "two": ["QNT-15", "QNT-30"]}[level]
+    return steps, tuple(clauses), family
+
+
 def _drawn() -> Iterator[Case]:
-    shapes = ([6], [4, 4], [2, 6], [8, 2], [2, 3, 4], [1, 4, 2, 2])
-    families = [name for name in _WHY if name not in ("nan", "inf")]
     for seed in range(1, _DRAWN + 1):
-        rng = Random(f"qnt.drawn:{seed}")
-        shape, value, family = rng.choice(shapes), rng.choice(VALUES), rng.choice(families)
-        scheme: dict[str, Any] = {"value": value, "store": rng.choice(STORES[: 1 + 2 * min(len(shape), 2)])}
-        level = rng.choice(("tensor", "block", "block", "two"))
-        if level != "tensor":
-            extents = [rng.choice([d for d in (1, 2, 3, 4, 6) if n % d == 0]) for n in shape]
-            scheme["block"] = block(*extents, dtype=rng.choice(SCALES))
-        if level == "two":
-            scheme["block"]["dtype"] = "UE4M3"
-        if level != "block":
-            scheme["tensor"] = "F32" if level == "two" else rng.choice(SCALES)
-        if shape == [6] and scheme["store"] != "Native":
-            scheme["store"] = {"PackedU32": 0}
-        dtype = rng.choice(("f32", "f32", "f64", "f16", "bf16"))
-        values = inputs(family, math.prod(shape), rng, value)
-        if dtype != "f32":
-            values = [float(f"{x:.6g}") for x in values]
-        steps = [*trace(data(values, shape, dtype), scheme), {"do": "quant.parts", "on": "q"}]
-        clauses = ["QNT-13", "QNT-17", *_CODES, "QNT-28", "QNT-29", _code_clause(value)]
-        clauses += {"tensor": [], "block": ["QNT-9", "QNT-30"], "two": ["QNT-15", "QNT-30"]}[level]
+        steps, clauses, family = trace_of(Random(f"qnt.drawn:{seed}"))
         text = f"A drawn scheme and input (seed {seed}), {family}: {_WHY[family]}"
-        yield _case(f"drawn.{seed:03}", tuple(clauses), text, steps, {})
+        yield _case(f"drawn.{seed:03}", clauses, text, steps, {})
 
 
 def generate() -> Iterator[Case]:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from ...errors import SubjectError
-from ..case import Case, Step
+from ..case import Case, Step, bare
 from ..subject import Subject
 from .comparison import FAULTS, MAX_KILLS, Comparison, Disagreement, Trace, name_of
 from .finding import Finding, case_of, verify, write
@@ -62,19 +62,20 @@ class Campaign:
         progress: Callable[[Campaign], None] = lambda _: None,
     ) -> None:
         self.name = name
-        self.comparison = Comparison(reference, subject)
+        self.comparison = Comparison(reference, subject, self._found)
         self.budget = budget
         self.number = number
         self.progress = progress
         self.done = 0
+        self.questions = 0
         self._last = budget.started
         self.operations: Counter[str] = Counter()
         self.findings: dict[str, Finding] = {}
 
     @property
     def rate(self) -> float:
-        """Traces a second, from the start to the last one."""
-        return self.done / max(self._last - self.budget.started, 1e-9)
+        """Questions a second, from the start to the last one."""
+        return self.questions / max(self._last - self.budget.started, 1e-9)
 
     def run(self, scopes: tuple[str, ...]) -> None:
         """The scopes in turn; the first is also the cheapest, and finds the smallest failures."""
@@ -84,6 +85,7 @@ class Campaign:
             self.small(1.0 if set(scopes) <= {"small", "relations"} else SMALL_SHARE)
         if "traces" in scopes or "bytes" in scopes:
             self.drawn(traces() if "traces" in scopes else None, files() if "bytes" in scopes else None)
+        self.comparison.settle()
 
     def small(self, share: float) -> None:
         """Placements, trees and divisions by memory by turns, each in the order of size."""
@@ -105,9 +107,11 @@ class Campaign:
             try:
                 outcomes = self.comparison.subject.case("fuzz", trace.steps, 1)
             except SubjectError:
-                self._found(trace, self.comparison.ask(trace.steps))
-                continue
-            self._found(trace, relation.judge(outcomes))
+                found = self.comparison.ask(trace.steps)
+            else:
+                found = relation.judge(outcomes)
+            if found is not None:
+                self._found(trace, found)
 
     def drawn(self, *sources: st.SearchStrategy[Trace] | None) -> None:
         """Rounds of Hypothesis, each with a seed of its own, until the budget is used up."""
@@ -137,6 +141,7 @@ class Campaign:
 
     def _count(self, trace: Trace) -> None:
         self.done += 1
+        self.questions += trace.questions
         self._last = time.monotonic()
         self.operations.update(map(name_of, trace.steps))
         self.progress(self)
@@ -144,12 +149,10 @@ class Campaign:
     def _ask(self, trace: Trace) -> None:
         self._count(trace)
         if self.comparison.subject.greeting.caps.lacks(trace.requires) is None:
-            self._found(trace, self.comparison.ask(trace.steps))
+            self.comparison.put(trace)
 
-    def _found(self, trace: Trace, found: Disagreement | None) -> None:
+    def _found(self, trace: Trace, found: Disagreement) -> None:
         """Keep the smallest trace of each kind."""
-        if found is None:
-            return
         known = self.findings.get(found.kind)
         if known is None or len(str(trace.steps)) < len(str(known.trace.steps)):
             self.findings[found.kind] = Finding(trace, found)
@@ -185,5 +188,5 @@ class Campaign:
         subject = self.comparison.subject
         outcomes = None
         if finding.disagreement.kind not in FAULTS:
-            outcomes = subject.case("fuzz", finding.trace.steps, 1)
+            outcomes = subject.case("fuzz", bare(finding.trace.steps), 1)
         return case_of(finding, subject.greeting, outcomes)

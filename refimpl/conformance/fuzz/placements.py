@@ -25,7 +25,7 @@ def divisions() -> Iterator[Trace]:
 
 def _batches(questions: Iterator[Step], clauses: tuple[str, ...]) -> Iterator[Trace]:
     while batch := tuple(islice(questions, BATCH)):
-        yield Trace(batch, clauses, ("parallel",))
+        yield Trace(batch, clauses, ("parallel",), len(batch))
 
 
 def _shares() -> Iterator[Step]:

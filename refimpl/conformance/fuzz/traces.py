@@ -6,12 +6,13 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from ..generate import COUNTS, trace_of
+from .. import generate, generate_adapt, generate_quant
 from .bytes import broken_files
 from .comparison import Trace
 
-#: The themes of `generate.py`, by name.
-THEMES = tuple(COUNTS)
+_QUANTISED = "qnt.drawn"
+#: The themes of `generate.py`, `generate_adapt.py` and `generate_quant.py`, by name.
+THEMES = (*generate.COUNTS, *generate_adapt.COUNTS, _QUANTISED)
 
 _SEEDS = st.integers(0, 2**64 - 1)
 
@@ -31,7 +32,11 @@ def files(*, shrinking: bool = False) -> st.SearchStrategy[Trace]:
 
 
 def _drawn(theme: str, rng: Random) -> Trace:
-    return Trace(*trace_of(theme, rng))
+    if theme == _QUANTISED:
+        steps, clauses, _ = generate_quant.trace_of(rng)
+        return Trace(tuple(steps), clauses, ("quant",))
+    drawer = generate_adapt if theme in generate_adapt.COUNTS else generate
+    return Trace(*drawer.trace_of(theme, rng))
 
 
 def _randoms(shrinking: bool) -> st.SearchStrategy[Random]:

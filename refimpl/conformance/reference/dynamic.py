@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from functools import lru_cache
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 from ...module.fields import Array, Skip, is_constant
@@ -41,12 +42,11 @@ def dynamic(s: Site, args: Args) -> ModuleTrait:
 
 
 class _Builder:
-    """Builds nodes depth first; equal structs are one class, so that they can stand in one list."""
+    """Builds nodes depth first."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
         self._labels: dict[str, Param[Any]] = {}
-        self._classes: dict[Any, type[Module]] = {}
 
     def node(self, spec: Any) -> Typed:
         """Any node but a field's `const` or `skip`."""
@@ -107,23 +107,14 @@ class _Builder:
             len({name for name, _, _ in fields}) < len(fields)
         ):
             return odd_struct(spec["struct"], fields)
-        cls = self._class(spec["struct"], Module, tuple((name, hint) for name, _, hint in fields))
+        cls = _class(spec["struct"], Module, tuple((name, hint) for name, _, hint in fields))
         return cls(**{name: value for name, value, _ in fields}), cls
 
     def _variant(self, spec: Args) -> Typed:
         value, hint = self._field(spec.get("payload"))
-        base = self._class(spec["enum"], ModuleEnum, ())
-        variant: Any = self._class(text(spec, "variant"), base, (("value", hint),))
+        base = _class(spec["enum"], ModuleEnum, ())
+        variant: Any = _class(text(spec, "variant"), base, (("value", hint),))
         return variant(value=value), base
-
-    def _class(self, name: str, base: type[Module], fields: tuple[tuple[str, Any], ...]) -> type[Module]:
-        key = (name, base, fields)
-        found = self._classes.get(key)
-        if found is None:
-            annotations = {"__annotations__": dict(fields), "__module__": __name__}
-            found = types.new_class(name, (base,), exec_body=lambda space: space.update(annotations))
-            self._classes[key] = found
-        return found
 
     def _sequence(self, key: str, inner: Any) -> Typed:
         parts = _alike([self.node(one) for one in inner])
@@ -202,6 +193,13 @@ class _Builder:
         habits = Habits(spec.get("panics"), flag(spec, "ignore_require_grad", False))
         require_grad = flag(spec, "require_grad", True)
         return lazy(self._site.state, named, data, shape, self._device(spec), require_grad, kind, habits)
+
+
+@lru_cache(maxsize=1024)
+def _class(name: str, base: type[Module], fields: tuple[tuple[str, Any], ...]) -> type[Module]:
+    """Equal structs are one class, and can stand in one list; to make one takes half a millisecond."""
+    annotations = {"__annotations__": dict(fields), "__module__": __name__}
+    return types.new_class(name, (base,), exec_body=lambda space: space.update(annotations))
 
 
 def _mapped(param: Any, which: str, expr: Any) -> Any:
