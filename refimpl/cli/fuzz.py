@@ -129,8 +129,8 @@ class _Progress:
 
 def _line(campaign: Campaign) -> str:
     return (
-        f"{campaign.done} traces, {campaign.rate:.0f} questions a second, {len(campaign.operations)} operations, "
-        f"{len(campaign.findings)} differences"
+        f"{campaign.done} traces, {campaign.rate:.0f} questions a second, "
+        f"{len(campaign.operations)} operations, {len(campaign.findings)} differences"
     )
 
 

@@ -22,7 +22,7 @@ class One:
     def hello(self) -> dict[str, Any]:
         return {"protocol": 1, "impl": {"name": "one"}}
 
-    def case(self, name: str, steps: list[Any]) -> list[dict[str, Any]]:  # noqa: ARG002
+    def case(self, name: str, steps: list[Any]) -> list[dict[str, Any]]:
         return [{"ok": step.get("wanted", 1)} for step in steps]
 
 
