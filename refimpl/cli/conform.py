@@ -16,6 +16,7 @@ from ..conformance.report import Report, unknown_clauses
 from ..conformance.result import Event, Result
 from ..conformance.runner import run
 from ..conformance.subject import FORMS, open_subject
+from ..conformance.versions import BURN
 from ..errors import CaseError
 from .main import AS_EXPECTED, BROKEN
 from .recorded import recorded
@@ -110,7 +111,9 @@ def command(
     ):
         version = opened.greeting.impl.version
         expected = (
-            read_expectations(file, version) if file is not None and file.is_file() else Expectations(())
+            read_expectations(file, version)
+            if file is not None and file.is_file()
+            else Expectations((), version)
         )
         if log is not None:
             log.start(subject, opened.greeting.impl)
@@ -178,7 +181,7 @@ def _choose(
             raise click.UsageError(f"there is no case of chapter {chapter!r}")
     for prefix in ids:
         if not prefix or not any(selected(case.id, prefix) for case in cases):
-            raise click.UsageError(f"there is no case {prefix!r}")
+            raise click.UsageError(f"there is no case {prefix!r} for Burn {BURN}")
     wanted = {chapter.lower() for chapter in chapters}
     chosen = [
         case

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from ..conformance.report import Report, Row
 from ..conformance.result import Result
+from ..conformance.verdict import GOOD
 from .terminal import console, plain
 
 #: More failures than this are counted, not shown.
@@ -35,7 +36,8 @@ def print_report(report: Report, *, whole: bool) -> None:
     if hidden > 0:
         out.print(f"\n... and {hidden} more (`--json` has them all)")
     for finding in report.findings:
-        out.print(Text(plain(f"\n{finding.verdict}: {finding.message}"), style="bold red"))
+        style = "" if finding.verdict in GOOD else "bold red"
+        out.print(Text(plain(f"\n{finding.verdict}: {finding.message}"), style=style))
         for label in finding.cases:
             out.print(Text(plain(f"  {label}")))
     uncovered = report.uncovered()

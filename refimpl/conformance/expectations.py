@@ -2,13 +2,15 @@
 
 An entry is bound to cases by a pattern, to versions of the subject and to the signature of the difference.
 A pattern that matches nothing, a difference that is gone and another difference than the one written down
-are verdicts of their own, so that such a file never says more than is so.
+are verdicts of their own, and entries for other versions are counted, so that such a file never says more
+than is so.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -19,8 +21,8 @@ from ..errors import CaseError
 from .case import Variant
 from .clauses import spec_folder
 from .result import Event, Finding, Result
-from .verdict import FLAKY, PASS, SKIP, STALE, UNRECORDED, XFAIL
-from .versions import within
+from .verdict import FLAKY, INERT, PASS, SKIP, STALE, UNRECORDED, XFAIL
+from .versions import ALL, within
 
 Kind = Literal["xfail", "flaky", "skip"]
 
@@ -31,7 +33,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: The label of a case; `*` stands for any text.
     case: str
     reason: str
-    #: Bounds such as `>=0.23.0-pre.1, <0.24`; all versions when empty.
+    #: Bounds such as `>=0.23.0-pre.1, <0.24`, or `*`; when empty, those at the top of the file.
     version: str = ""
     #: The signature of the difference, with `*` for any text; an `xfail` has one.
     difference: str = ""
@@ -44,10 +46,18 @@ KINDS: tuple[Kind, ...] = ("xfail", "flaky", "skip")
 class Expectations:
     """The entries for one version of a subject, and which of them have been used."""
 
-    def __init__(self, entries: Iterable[tuple[Kind, int, Entry]]) -> None:
+    def __init__(self, entries: Iterable[tuple[Kind, int, Entry]], version: str) -> None:
         #: Each entry with its kind and its place among those of its kind in the file.
-        self.entries = list(entries)
+        self.entries: list[tuple[Kind, int, Entry]] = []
+        self.version = version
+        #: The ranges of the entries that say nothing of this version.
+        self._others: Counter[str] = Counter()
         self._used: set[int] = set()
+        for kind, place, entry in entries:
+            if within(version, entry.version):
+                self.entries.append((kind, place, entry))
+            else:
+                self._others[entry.version] += 1
 
     def skip(self, variant: Variant) -> str | None:
         """The reason why a variant is not asked, or None."""
@@ -57,7 +67,8 @@ class Expectations:
     def judge(self, events: Iterable[Event], *, whole: bool = True) -> Iterator[Event]:
         """The events with each known difference explained.
 
-        When `whole`, that is when every case was run, a `stale` follows for each entry that matched none.
+        When `whole`, that is when every case was run, a `stale` follows for each entry that matched none. One
+        `inert` follows where there are entries for other versions.
         """
         for event in events:
             yield self._explained(event) if isinstance(event, Result) else event
@@ -66,6 +77,10 @@ class Expectations:
                 yield Finding(
                     STALE, entry.case, f"the {kind} entry {entry.case!r} matches no case that was run"
                 )
+        if self._others:
+            ranges = "; ".join(f"{count} for {bounds}" for bounds, count in self._others.items())
+            message = f"entries explain nothing of version {self.version!r}: {ranges}"
+            yield Finding(INERT, self.version, message)
 
     def _explained(self, result: Result) -> Result:
         if result.verdict in (SKIP, UNRECORDED):
@@ -121,24 +136,24 @@ def expectations_file(subject: str) -> Path | None:
 
 
 def read_entries(path: Path) -> list[tuple[Kind, int, Entry]]:
-    """All entries of a file.
+    """All entries of a file, each with its range of versions.
 
     Raises:
         CaseError: The file is none of expectations; names the file, the line and the field.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-        table: dict[str, Any] = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise CaseError(f"{path}: no TOML: {error}") from None
+    text, table = _parsed(path)
+    common = table.pop("version", "")
+    entries: list[tuple[Kind, int, Entry]] = []
     for kind, group in table.items():
         if kind not in KINDS or not isinstance(group, list):
-            raise CaseError(f"{path}, field `{kind}`: a file has lists of `xfail`, `flaky` and `skip` alone")
-    entries: list[tuple[Kind, int, Entry]] = []
+            raise CaseError(
+                f"{path}, field `{kind}`: a file has a `version`, and lists of `xfail`, `flaky` and `skip`"
+            )
     for kind in KINDS:
         for place, fields in enumerate(table.get(kind, ())):
             try:
                 entry = msgspec.convert(fields, Entry)
+                entry = msgspec.structs.replace(entry, version=entry.version or common)
                 _check(kind, entry)
             except (msgspec.ValidationError, ValueError) as error:
                 message, _, field = str(error).partition(" - at `$")
@@ -146,6 +161,32 @@ def read_entries(path: Path) -> list[tuple[Kind, int, Entry]]:
                 raise CaseError(f"{where}: {message}") from None
             entries.append((kind, place, entry))
     return entries
+
+
+def common_range(path: Path) -> str:
+    """The versions that the entries of a file hold for which name none themselves; empty when it says none.
+
+    Raises:
+        CaseError: The file is none of expectations.
+    """
+    return str(_parsed(path)[1].get("version", ""))
+
+
+def _parsed(path: Path) -> tuple[str, dict[str, Any]]:
+    """The text of a file, and what it says; the range at its top can be read."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        table: dict[str, Any] = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise CaseError(f"{path}: no TOML: {error}") from None
+    common = table.get("version", ALL)
+    try:
+        if not isinstance(common, str):
+            raise ValueError(f"a range of versions is a text, not {common!r}")
+        within("0", common)
+    except ValueError as error:
+        raise CaseError(f"{path}, field `version`: {error}") from None
+    return text, table
 
 
 def _line(text: str, kind: str, place: int) -> int:
@@ -161,6 +202,11 @@ def _check(kind: Kind, entry: Entry) -> None:
     if (kind == XFAIL) != bool(entry.difference):
         words = "an xfail names its difference" if kind == XFAIL else f"a {kind} has no difference"
         raise ValueError(f"{words} - at `$.difference`")
+    if not entry.version:
+        raise ValueError(
+            "say for which versions of the subject, here or at the top of the file: `>=1.2, <1.3`, or `*`"
+            " - at `$.version`"
+        )
     try:
         within("0", entry.version)
     except ValueError as error:
@@ -168,9 +214,9 @@ def _check(kind: Kind, entry: Entry) -> None:
 
 
 def read_expectations(path: Path, version: str) -> Expectations:
-    """The entries of a file that hold for a version of the subject.
+    """The entries of a file, as they hold for a version of the subject.
 
     Raises:
         CaseError: The file is broken.
     """
-    return Expectations(entry for entry in read_entries(path) if within(version, entry[2].version))
+    return Expectations(read_entries(path), version)

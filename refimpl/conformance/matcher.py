@@ -14,15 +14,18 @@ from .floats import FLOAT_BITS, same_bits, ulp_distance
 _LIMIT = 160
 
 
-class Difference(msgspec.Struct, frozen=True):
+class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
     """The first place at which two outcomes differ: a JSON path, and what stands there."""
 
     where: str
     expected: str
     got: str
+    #: Of a case, the places at which later steps differ: `step 5: $.ok.len, step 7: $`.
+    later: str = ""
 
     def __str__(self) -> str:
-        return f"{self.where}: expected {self.expected}, got {self.got}"
+        first = f"{self.where}: expected {self.expected}, got {self.got}"
+        return f"{first}; also {self.later}" if self.later else first
 
 
 def compare(expected: Outcome, got: Outcome, match: Match, text: bool) -> Difference | None:

@@ -8,10 +8,11 @@ import msgspec
 
 from ..errors import SubjectError
 from .case import Outcome
+from .versions import BURN
 
 PROTOCOL = 1
 SUITE = "1.0.0"
-PROFILE = "burn-0.23.0-pre.1"
+PROFILE = f"burn-{BURN}"
 
 #: Longer lines of a subject are refused, whatever it says about its own limits.
 MAX_FRAME = 16 * 1024 * 1024

@@ -8,23 +8,28 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import CaseError
-from .expectations import KINDS, Entry, Kind, matches, read_entries
+from .expectations import KINDS, Entry, Kind, common_range, matches, read_entries
 from .result import Result
 from .verdict import FLAKY, PASS, SET_ASIDE, SKIP, UNRECORDED, UNSUPPORTED, XFAIL
-from .versions import within
+from .versions import ALL, readable, within
 
 #: The reason of an entry that nobody has explained yet.
 UNEXPLAINED = "not explained yet"
 
 _HEADING = re.compile(rf"\s*\[\[\s*({'|'.join(KINDS)})\s*\]\]")
-_DIFFERENCE = re.compile(r"^(\s*difference\s*=\s*).*?(\s*#.*)?$", re.MULTILINE)
+#: The value is a TOML text, in which a `#` begins no comment.
+_DIFFERENCE = re.compile(
+    r"""^(\s*difference\s*=\s*)(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:[^"\\]|\\.)*"|'[^']*')""",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def rewrite(path: Path, results: Iterable[Result], version: str, *, whole: bool = True) -> str:
     """The text of the file after a run: entries of no use are gone, what differs has an entry.
 
     An `xfail` whose cases now differ in another way is given the new difference; entries for other versions,
-    comments and the order of what stays are kept.
+    comments and the order of what stays are kept. A new entry holds for the versions at the top of the file,
+    or for this version alone where they are others; at the top of a new file stands this version.
 
     Args:
         path: The file; it need not be there.
@@ -41,6 +46,8 @@ def rewrite(path: Path, results: Iterable[Result], version: str, *, whole: bool 
     explained: set[str] = set()
     blocks: list[str] = []
     head, parts = _parts(text)
+    alone = f"=={version}" if readable(version) else ALL
+    common = common_range(path) if text else alone
     if len(parts) != len(entries):
         raise CaseError(
             f"{path}: {len(entries)} entries under {len(parts)} headings: write `[[xfail]]` lists"
@@ -61,7 +68,10 @@ def rewrite(path: Path, results: Iterable[Result], version: str, *, whole: bool 
         explained.update(r.label for r in mine if kind != XFAIL or matches(kept, r.signature))
     for result in asked:
         if result.verdict not in (PASS, SKIP, SET_ASIDE, UNSUPPORTED) and result.label not in explained:
-            blocks.append(("\n" if head or blocks else "") + _block(result))
+            block = _block(result, "" if common and within(version, common) else alone)
+            blocks.append(("\n" if head or blocks else "") + block)
+    if blocks and not text:
+        head = f'version = "{alone}"\n\n'
     return head + "".join(blocks)
 
 
@@ -99,12 +109,14 @@ def _kept(kind: Kind, entry: Entry, mine: list[Result]) -> str | None:
 
 def _with_difference(block: str, difference: str) -> str:
     line = json.dumps(difference, ensure_ascii=False)
-    return _DIFFERENCE.sub(lambda found: f"{found[1]}{line}{found[2] or ''}", block, count=1)
+    return _DIFFERENCE.sub(lambda found: f"{found[1]}{line}", block, count=1)
 
 
-def _block(result: Result) -> str:
+def _block(result: Result, bounds: str) -> str:
     kind = FLAKY if result.verdict == FLAKY else XFAIL
     fields = {"case": result.label}
+    if bounds:
+        fields["version"] = bounds
     if kind == XFAIL:
         fields["difference"] = result.signature
     fields["reason"] = UNEXPLAINED

@@ -11,7 +11,7 @@ import msgspec
 from ..errors import SubjectError
 from .case import Case, Outcome, Variant, variants
 from .claims import Claims
-from .matcher import compare
+from .matcher import Difference, compare
 from .process import FrameLimitError, SubjectCrashError, SubjectTimeoutError
 from .protocol import Caps
 from .result import Event, Restart, Result
@@ -226,19 +226,26 @@ def receive(subject: Subject, variant: Variant, caps: Caps) -> Result:
 def judge(variant: Variant, outcomes: tuple[Outcome, ...], caps: Caps, seconds: float = 0.0) -> Result:
     """The verdict on a case's outcomes: the first step that is not as expected decides.
 
+    A difference also says where later steps differ, so that a list of known differences hides none of them.
     `Protocol` is never a verdict on the rules: the case has been answered by others, so the adapter is wrong.
     """
     case, label, expect = variant.case, variant.label, variant.expect or ()
+    differ: list[tuple[int, Difference]] = []
     for index, (wanted, got, match) in enumerate(zip(expect, outcomes, variant.matches, strict=True)):
-        if got.error is not msgspec.UNSET and got.error.kind == "Protocol":
+        if not differ and got.error is not msgspec.UNSET and got.error.kind == "Protocol":
             message = f"Protocol: {got.error.text}"
             return Result(case, label, ADAPTER_FAULT, index, message=message, seconds=seconds)
-        if got.unsupported is not msgspec.UNSET and wanted.unsupported is msgspec.UNSET:
+        if not differ and got.unsupported is not msgspec.UNSET and wanted.unsupported is msgspec.UNSET:
             word = got.unsupported.capability
             verdict = OVERCLAIM if caps.lacks((word,)) is None else UNSUPPORTED
             message = f"{word}: {got.unsupported.text}"
             return Result(case, label, verdict, index, message=message, seconds=seconds)
         found = compare(wanted, got, match, case.text)
         if found is not None:
-            return Result(case, label, FAIL, index, found, seconds=seconds)
-    return Result(case, label, PASS, seconds=seconds)
+            differ.append((index, found))
+    if not differ:
+        return Result(case, label, PASS, seconds=seconds)
+    (step, first), *others = differ
+    later = ", ".join(f"step {index}: {found.where}" for index, found in others)
+    difference = msgspec.structs.replace(first, later=later)
+    return Result(case, label, FAIL, step, difference, seconds=seconds)

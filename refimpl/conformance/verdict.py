@@ -15,6 +15,8 @@ XFAIL: Final = "xfail"
 SKIP: Final = "skip"
 #: An entry of an expectations file that no longer says what is: it passes, or matches nothing.
 STALE: Final = "stale"
+#: Entries for other versions of the subject than the one that was asked: they explain nothing.
+INERT: Final = "inert"
 
 #: Now this, now that, asked the same in a fresh process.
 FLAKY: Final = "flaky"
@@ -34,7 +36,7 @@ SET_ASIDE: Final = "set aside"
 #: The case has no recorded answer yet: a fault of our own.
 UNRECORDED: Final = "unrecorded"
 
-GOOD: Final = frozenset((PASS, XFAIL, SKIP))
+GOOD: Final = frozenset((PASS, XFAIL, SKIP, INERT))
 DIFFERENCES: Final = frozenset((FAIL, STALE, FLAKY, BLEED, OVERCLAIM, UNDERCLAIM))
 SUBJECT_FAULTS: Final = frozenset((TIMEOUT, CRASH, ADAPTER_FAULT, SET_ASIDE))
 CASE_FAULTS: Final = frozenset((UNRECORDED,))

@@ -1,4 +1,4 @@
-"""Ranges of versions, as an expectations file binds its entries to them: `>=0.23.0-pre.1, <0.24`."""
+"""Ranges of versions: of a subject, for known differences; of Burn, for a case. `>=0.23.0-pre.1, <0.24`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import re
 
 _VERSION = re.compile(r"(\d+(?:\.\d+){0,3})(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?", re.ASCII)
 _BOUND = re.compile(r"(<=|>=|==|!=|<|>)\s*(\S+)")
+
+#: The version of Burn that this suite follows: its cases are those that hold for it.
+BURN = "0.23.0-pre.1"
+
+#: The range that every version is in, even one that cannot be read.
+ALL = "*"
 
 Key = tuple[tuple[int, ...], int, tuple[tuple[int, int, str], ...]]
 
@@ -27,24 +33,28 @@ def key(version: str) -> Key:
     return release, 0, tuple(parts)
 
 
+def readable(version: str) -> bool:
+    """Whether a version is one that ranges can be said of."""
+    return _VERSION.fullmatch(version.strip()) is not None
+
+
 def within(version: str, bounds: str) -> bool:
-    """Whether a version keeps all bounds; a version that cannot be read keeps none but the empty ones.
+    """Whether a version keeps all bounds; a version that cannot be read keeps none, but is in `ALL`.
 
     Raises:
         ValueError: The bounds cannot be read.
     """
+    if bounds.strip() == ALL:
+        return True
     wanted: list[tuple[str, Key]] = []
-    for bound in bounds.split(",") if bounds.strip() else ():
+    for bound in bounds.split(","):
         found = _BOUND.fullmatch(bound.strip())
         if found is None:
             raise ValueError(f"{bound.strip()!r} is no bound: `>=0.23.0` say")
         wanted.append((found[1], key(found[2])))
-    if not wanted:
-        return True
-    try:
-        mine = key(version)
-    except ValueError:
+    if not readable(version):
         return False
+    mine = key(version)
     return all(_keeps(mine, sign, other) for sign, other in wanted)
 
 

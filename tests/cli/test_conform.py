@@ -225,3 +225,25 @@ def test_a_run_has_three_sizes(
 def test_an_empty_case_is_no_case(cases: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert conform(cases, "--case", "") == 4
     assert "there is no case ''" in capsys.readouterr().err
+
+
+def test_a_case_for_another_version_of_burn_is_not_asked(
+    cases: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_case(cases, case_of("plc.later", since="99", expect=[{"ok": 3}]))
+
+    assert conform(cases, "--truth", "ours", "--subject", ECHO) == 0
+    assert conform(cases, "--case", "plc.later", "--subject", ECHO) == 4
+    assert "there is no case 'plc.later' for Burn 0.23" in capsys.readouterr().err
+
+
+def test_entries_for_another_version_of_the_subject_are_told_and_explain_nothing(
+    cases: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = tmp_path / "known.toml"
+    known.write_text('version = ">=99"\n[[xfail]]\ncase = "plc.two"\ndifference = "*"\nreason = "r"\n')
+
+    assert conform(cases, "--subject", ECHO, "--expectations", str(known)) == 1
+    shown = capsys.readouterr().out
+    assert "fail: plc.two" in shown
+    assert "inert: entries explain nothing of version" in shown

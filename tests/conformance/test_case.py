@@ -14,6 +14,8 @@ from refimpl.conformance.case import (
     read_case,
     variants,
 )
+from refimpl.conformance.protocol import PROFILE
+from refimpl.conformance.versions import BURN
 from refimpl.errors import CaseError
 
 from .folder import case_of, write_case
@@ -106,6 +108,52 @@ def test_cases_are_chosen_by_id_or_its_beginning(tmp_path: Path) -> None:
 
     assert [case.id for case in load_cases(tmp_path, "plc.even")] == ["plc.even", "plc.even.more"]
     assert len(load_cases(tmp_path)) == 4
+
+
+@pytest.mark.parametrize(
+    ("bounds", "burn"),
+    [
+        ({}, ["0.22.0", "0.23.0-pre.1", "0.23.0-pre.2", "0.23.0"]),
+        ({"since": "0.23.0-pre.1"}, ["0.23.0-pre.1", "0.23.0-pre.2", "0.23.0"]),
+        ({"until": "0.23.0-pre.2"}, ["0.22.0", "0.23.0-pre.1"]),
+        ({"since": "0.23.0-pre.1", "until": "0.23.0"}, ["0.23.0-pre.1", "0.23.0-pre.2"]),
+    ],
+)
+def test_a_case_is_asked_of_the_versions_of_burn_for_which_it_holds(
+    tmp_path: Path, bounds: dict[str, str], burn: list[str]
+) -> None:
+    write_case(tmp_path, case_of(**bounds))
+
+    asked = [one for one in ("0.22.0", BURN, "0.23.0-pre.2", "0.23.0") if load_cases(tmp_path, burn=one)]
+    assert asked == burn
+
+
+def test_without_a_word_the_cases_are_those_of_the_profile(tmp_path: Path) -> None:
+    write_case(tmp_path, case_of("plc.old", until=BURN))
+    write_case(tmp_path, case_of("plc.now", since=BURN))
+
+    assert [case.id for case in load_cases(tmp_path)] == ["plc.now"]
+    assert f"burn-{BURN}" == PROFILE
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ({"since": "soon"}, "line [0-9]+, field `since`: 'soon' is no version"),
+        ({"until": "soon"}, "field `until`: 'soon' is no version"),
+        (
+            {"since": "0.24", "until": "0.24"},
+            "field `until`: no version of Burn is from 0.24 on and before 0.24",
+        ),
+    ],
+)
+def test_versions_that_no_burn_has_are_a_fault_of_the_case(
+    tmp_path: Path, bounds: dict[str, str], words: str
+) -> None:
+    path = write_case(tmp_path, case_of(**bounds))
+
+    with pytest.raises(CaseError, match=words):
+        read_case(path, tmp_path)
 
 
 def test_a_case_is_written_one_step_a_line_and_read_back(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from refimpl.conformance.result import Event, Finding, Result
 from refimpl.conformance.rewrite import UNEXPLAINED, rewrite
 from refimpl.conformance.runner import run
 from refimpl.conformance.subject import open_subject
+from refimpl.conformance.verdict import exit_code
 from refimpl.errors import CaseError
 
 from .folder import case_of, write_case
@@ -36,7 +38,7 @@ def cases(tmp_path: Path) -> Path:
 
 def expecting(folder: Path, text: str, version: str = "1.0") -> Expectations:
     path = folder.parent / "subject.toml"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(f'version = "*"\n{text}', encoding="utf-8")
     return read_expectations(path, version)
 
 
@@ -104,11 +106,33 @@ def test_a_flaky_case_may_pass_and_may_fail(cases: Path, case: str) -> None:
     assert [result.label for result in explained] == [case]
 
 
-def test_an_entry_for_other_versions_is_as_if_it_were_not_there(cases: Path) -> None:
+def test_an_entry_for_other_versions_explains_nothing_and_the_run_says_so(cases: Path) -> None:
     text = f'[[xfail]]\ncase = "plc.two"\nversion = "<1.0"\ndifference = "{TWO}"\nreason = "r"'
+    inside, outside = (
+        judged(cases, expecting(cases, text, "0.9")),
+        judged(cases, expecting(cases, text, "1.0")),
+    )
 
-    assert verdicts(judged(cases, expecting(cases, text, "1.0"))) == ["pass", "fail"]
-    assert verdicts(judged(cases, expecting(cases, text, "0.9"))) == ["pass", "xfail"]
+    assert verdicts(inside) == ["pass", "xfail"]
+    assert verdicts(outside) == ["pass", "fail", "inert"]
+    assert isinstance(outside[-1], Finding)
+    assert outside[-1].message == "entries explain nothing of version '1.0': 1 for <1.0"
+
+
+def test_entries_for_other_versions_do_not_change_the_exit_code(cases: Path) -> None:
+    text = '[[skip]]\ncase = "plc.one"\nversion = ">=2"\nreason = "r"'
+    events = judged(cases, expecting(cases, text))
+
+    assert exit_code(verdicts(events[:1] + events[2:])) == 0
+    assert isinstance(events[2], Finding)
+
+
+def test_the_range_at_the_top_is_that_of_the_entries_that_name_none(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    skip = '[[skip]]\ncase = "{}"\nreason = "r"\n'
+    path.write_text('version = ">=2"\n' + skip.format("a") + skip.format("b") + 'version = "<2"\n')
+
+    assert [entry.version for _, _, entry in read_entries(path)] == [">=2", "<2"]
 
 
 def test_of_two_entries_for_a_case_the_one_with_its_difference_counts(cases: Path) -> None:
@@ -127,7 +151,12 @@ def test_of_two_entries_for_a_case_the_one_with_its_difference_counts(cases: Pat
         ('[[skip]]\ncase = "a"\nreason = " "', r"skip\[0\].reason"),
         ('[[skip]]\ncase = "a"', "reason"),
         ('[[skip]]\ncase = "a"\nreason = "r"\nversion = "1"', r"skip\[0\].version"),
-        ('[[skip]]\ncase = "a"\nreason = "r"\n[[skip]]', r"line 4, field `skip\[1\]`"),
+        ('[[skip]]\ncase = "a"\nreason = "r"', r"skip\[0\].version.*for which versions"),
+        ('[[skip]]\ncase = "a"\nreason = "r"\nversion = ""', r"skip\[0\].version.*for which versions"),
+        ('version = ">=x"', "field `version`: 'x' is no version"),
+        ('version = ""', "field `version`"),
+        ("version = 2", "field `version`: a range of versions is a text, not 2"),
+        ('version = "*"\n[[skip]]\ncase = "a"\nreason = "r"\n[[skip]]', r"line 5, field `skip\[1\]`"),
         ('[[fails]]\ncase = "a"', "fails"),
         ('[[skip]]\ncase = 3\nreason = "r"', r"line 1, field `skip\[0\].case`"),
     ],
@@ -171,26 +200,45 @@ def test_only_subjects_of_this_project_have_a_file_by_name() -> None:
     assert expectations_file("nobody") is None
 
 
-def rewritten(folder: Path, text: str, *, whole: bool = True) -> str:
+def rewritten(folder: Path, text: str, *, whole: bool = True, version: str = "1.0") -> str:
     path = folder.parent / "subject.toml"
     if text:
         path.write_text(text, encoding="utf-8")
     with open_subject(ECHO) as subject:
         results = [event for event in run(subject, load_cases(folder)) if isinstance(event, Result)]
-    return rewrite(path, results, "1.0", whole=whole)
+    return rewrite(path, results, version, whole=whole)
+
+
+def entry(kind: str = "xfail", **fields: str) -> str:
+    """An entry as it stands in a file."""
+    return f"[[{kind}]]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in fields.items())
 
 
 def test_an_update_writes_an_entry_for_each_difference_that_then_explains_it(cases: Path) -> None:
     text = rewritten(cases, "")
 
+    assert text.startswith('version = "==1.0"\n\n[[xfail]]')
     assert UNEXPLAINED in text
-    assert verdicts(judged(cases, expecting(cases, text))) == ["pass", "xfail"]
+    path = cases.parent / "subject.toml"
+    path.write_text(text)
+    assert verdicts(judged(cases, read_expectations(path, "1.0"))) == ["pass", "xfail"]
+
+
+def test_an_update_binds_a_new_entry_to_this_version_where_the_file_is_for_others(cases: Path) -> None:
+    assert 'version = "==1.0"\ndifference' in rewritten(cases, 'version = "<1.0"\n')
+    assert rewritten(cases, 'version = ">=1"\n').count("version") == 1
+
+
+def test_an_update_for_a_version_that_cannot_be_read_holds_for_every_version(cases: Path) -> None:
+    assert rewritten(cases, "", version="of today").startswith('version = "*"\n')
 
 
 def test_an_update_keeps_comments_and_entries_and_drops_what_is_of_no_use(cases: Path) -> None:
-    kept = f'# Why.\n[[xfail]]\ncase = "plc.two" # two\ndifference = "{TWO}"\nreason = "known"\n'
-    stale = '\n[[xfail]]\ncase = "plc.one"\ndifference = "*"\nreason = "gone"\n'
-    other = '\n# Later.\n[[skip]]\ncase = "x"\nversion = ">1"\nreason = "elsewhere"\n'
+    kept = (
+        f'version = "*"\n# Why.\n[[xfail]]\ncase = "plc.two" # two\ndifference = "{TWO}"\nreason = "known"\n'
+    )
+    stale = "\n" + entry(case="plc.one", difference="*", reason="gone")
+    other = "\n# Later.\n" + entry("skip", case="x", version=">1", reason="elsewhere")
     text = rewritten(cases, kept + stale + other)
 
     assert kept in text
@@ -198,10 +246,18 @@ def test_an_update_keeps_comments_and_entries_and_drops_what_is_of_no_use(cases:
     assert other in text
 
 
-def test_an_update_writes_the_new_difference_over_the_old(cases: Path) -> None:
-    text = rewritten(cases, '[[xfail]]\ncase = "plc.two"\ndifference = "old"\nreason = "known"\n')
+@pytest.mark.parametrize("old", ["old", 'expected "new#0", got "1"', "#"])
+def test_an_update_writes_the_new_difference_over_the_old(cases: Path, old: str) -> None:
+    text = rewritten(cases, entry(case="plc.two", version="*", difference=old, reason="known"))
 
-    assert text == f'[[xfail]]\ncase = "plc.two"\ndifference = "{TWO}"\nreason = "known"\n'
+    assert text == entry(case="plc.two", version="*", difference=TWO, reason="known")
+
+
+@pytest.mark.parametrize("written", ["'old # \"'", '"""old\n# more"""', "'''old\n#'''"])
+def test_an_update_keeps_the_comment_behind_a_difference(cases: Path, written: str) -> None:
+    known = '[[xfail]]\ncase = "plc.two"\ndifference = {} # why\nversion = "*"\nreason = "known"\n'
+
+    assert rewritten(cases, known.format(written)) == known.format(json.dumps(TWO))
 
 
 def test_an_update_of_what_is_right_changes_nothing(cases: Path) -> None:
@@ -211,11 +267,11 @@ def test_an_update_of_what_is_right_changes_nothing(cases: Path) -> None:
 
 
 def test_an_update_drops_a_section_that_is_empty(cases: Path) -> None:
-    assert "skip" not in rewritten(cases, '[[skip]]\ncase = "x"\nreason = "r"\n')
+    assert "skip" not in rewritten(cases, entry("skip", case="x", version="*", reason="r"))
 
 
 def test_an_update_from_some_cases_leaves_the_entries_for_others(cases: Path) -> None:
-    text = '[[skip]]\ncase = "grp.x"\nreason = "r"\n'
+    text = entry("skip", case="grp.x", version="*", reason="r")
 
     assert rewritten(cases, text, whole=False).startswith(text)
 

@@ -106,10 +106,18 @@ def test_unsupported_is_no_difference_of_a_stranger(tmp_path: Path) -> None:
 def test_the_first_step_that_differs_is_named(tmp_path: Path) -> None:
     steps = [{"do": "echo", "value": n} for n in (1, 2, 3)]
     (result,) = results_of(
-        run(Echo(), cases(tmp_path, case_of(steps=steps, expect=[{"ok": 1}, {"ok": 0}, {"ok": 0}])))
+        run(Echo(), cases(tmp_path, case_of(steps=steps, expect=[{"ok": 1}, {"ok": 0}, {"ok": 3}])))
     )
 
     assert (result.step, str(result.difference)) == (1, "$.ok: expected 0, got 2")
+
+
+def test_later_steps_that_differ_are_part_of_the_signature(tmp_path: Path) -> None:
+    steps = [{"do": "echo", "value": n} for n in (1, 2, [3], 4, {"a": 5})]
+    expect = [{"ok": 1}, {"ok": 0}, {"ok": [0]}, {"ok": 4}, {"ok": {"a": 0}}]
+    (result,) = results_of(run(Echo(), cases(tmp_path, case_of(steps=steps, expect=expect))))
+
+    assert result.signature == "step 1: $.ok: expected 0, got 2; also step 2: $.ok[0], step 4: $.ok.a"
 
 
 def test_an_error_of_a_case_after_a_difference_is_still_the_difference(tmp_path: Path) -> None:

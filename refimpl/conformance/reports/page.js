@@ -115,6 +115,7 @@ function caseOf([label, verdict, , why, step, difference, message, repeat]) {
     field(list, "where", difference[0], "code");
     field(list, "expected", difference[1], "code");
     field(list, "got", difference[2], "code");
+    field(list, "also", difference[3], "code");
   }
   field(list, "message", message, "code");
   field(list, "again", repeat, "code");

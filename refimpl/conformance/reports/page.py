@@ -101,5 +101,7 @@ def _result(result: Judged) -> list[Any]:
     row: list[Any] = [result.label, result.verdict, result.clauses, result.why]
     if result.verdict == "pass":
         return row
-    said = None if difference is None else [difference.where, difference.expected, difference.got]
+    said = None
+    if difference is not None:
+        said = [difference.where, difference.expected, difference.got, difference.later]
     return [*row, result.step, said, result.message or result.expected, result.repeat]

@@ -23,7 +23,7 @@ def judged(name: str, clause: str, verdict: str, subject: str) -> Judged:
         verdict=verdict,
         why="A share that is another.",
         step=0 if failed else None,
-        difference=Difference("$.ok", "1", "2") if verdict == "fail" else None,
+        difference=Difference("$.ok", "1", "2", "step 3: $.ok[7]") if verdict == "fail" else None,
         message="" if verdict == "fail" else "said so",
         repeat=f"refimpl conform --subject {subject} --case {name}" if failed else "",
         seconds=0.25,
@@ -49,7 +49,7 @@ def hostile_run() -> Run:
         verdict="fail",
         why=name,
         step=0,
-        difference=Difference(name, name, name),
+        difference=Difference(name, name, name, name),
         message=name,
         repeat=name,
     )

@@ -26,7 +26,7 @@ def test_junit_counts_differences_as_failures_and_silence_as_errors() -> None:
         "skipped": "0",
     }
     assert [case.get("name") for case in suite] == ["dev.one", "plc.one"]
-    assert suite[1][0].get("message") == "$.ok: expected 1, got 2"
+    assert suite[1][0].get("message") == "$.ok: expected 1, got 2; also step 3: $.ok[7]"
     assert "refimpl conform --subject one --case plc.one" in (suite[1][0].text or "")
 
 
@@ -51,7 +51,7 @@ def test_markdown_shows_the_sentence_the_difference_and_the_command() -> None:
     assert "| PLC |  | 1 |" in page
     assert "### fail: plc.one, step 0" in page
     assert "> **PLC-3**: \\`even(devices, n)\\`: use the first k" in page
-    assert "$.ok: expected 1, got 2\nrefimpl conform --subject one --case plc.one" in page
+    assert "expected 1, got 2; also step 3: $.ok[7]\nrefimpl conform --subject one --case plc.one" in page
 
 
 def test_a_hostile_name_is_text_in_markdown() -> None:

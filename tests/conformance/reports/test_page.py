@@ -85,6 +85,7 @@ def test_a_cell_opens_the_sentence_the_difference_and_the_command(page: Page) ->
     assert "PLC-3: `even` gives the first devices one layer more" in shown
     assert "use the first k = clamp(n, 1, len(devices)) devices; each gets n//k, the first n%k" in shown
     assert "$.ok" in shown
+    assert "step 3: $.ok[7]" in shown
     assert "refimpl conform --subject two --case plc.one" in shown
 
 
