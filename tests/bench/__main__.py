@@ -18,7 +18,7 @@ from rich.table import Table
 
 from tests.bench.figure import Figure
 
-CHAPTERS = ("traversal", "records", "forward", "placement", "quantisation", "start")
+CHAPTERS = ("traversal", "records", "forward", "placement", "quantisation", "start", "conformance")
 # Each BLAS that NumPy and PyTorch may be built with reads one of these, once, when it is loaded.
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
