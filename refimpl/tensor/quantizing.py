@@ -91,6 +91,10 @@ def decode(data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...], out:
     flat, scratch = out.reshape(-1), np.empty(0, F32)
     with np.errstate(all="ignore"):
         factor = stored if whole is None else whole * stored
+        if table is None and factor.size == 1 and out.dtype == F32:
+            # NumPy's own blocks pass once over a new array; tiles of ours take a tenth longer.
+            np.multiply(codes.view(np.int8), factor, out=flat, dtype=F32, casting="unsafe")
+            return
         for at, piece, scale in _tiles(out, layout, factor):
             tile = flat[at : at + piece.size]
             if out.dtype != F32:
