@@ -17,7 +17,7 @@ from .subject import split_command
 #: The words that cases require of a subject, besides dtypes and fixtures.
 CAPABILITIES: Final = frozenset((
     "autodiff", "records", "burnpack", "parallel", "files", "threads", "display", "debug", "tuple_struct",
-    "quant", "lora", "reparam", "blobs",
+    "quant", "lora", "reparam", "blobs", "safetensors",
 ))  # fmt: skip
 FIXTURES: Final = frozenset(("zoo/1", "dynamic/1"))
 DTYPES: Final = frozenset((

@@ -72,13 +72,15 @@ class Found(msgspec.Struct, frozen=True, tag="finding", tag_field="event", omit_
 
 
 class Exchanged(msgspec.Struct, frozen=True, tag="exchange", tag_field="event", omit_defaults=True):
-    """What one subject read of a record file that another one wrote."""
+    """What one subject read of a file that another one wrote."""
 
     writer: str
     reader: str
     file: str
     verdict: str
     message: str = ""
+    #: That of the file.
+    format: str = "burnpack"
 
 
 class Ended(msgspec.Struct, frozen=True, tag="end", tag_field="event"):

@@ -1,15 +1,17 @@
-"""Record files from hand to hand: each subject writes some, each subject reads what each other wrote.
+"""Files from hand to hand: each subject writes some, each subject reads what each other wrote.
 
-No answer is stored. What a file holds is what its writer says of the module, or of the container, that it
-wrote; a reader agrees when it says the same after it has read the file.
+No answer is stored. What a record file holds is what its writer says of the module, or of the container, that
+it wrote; a reader agrees when it says the same after it has read the file. What a safetensors file holds stands in
+the request.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import SubjectError
+from . import safetensors_files
 from .case import Fault, Match, Missing, Outcome, Step
 from .events import Exchanged
 from .matcher import compare
@@ -68,26 +70,37 @@ _READ: tuple[Step, ...] = (
 )
 
 
+Write = Callable[[Subject, str], tuple[str, Any]]
+Read = Callable[[Subject, str, str], Any]
+
+
 def exchange(subjects: Mapping[str, Subject]) -> Iterator[Exchanged]:
     """What each subject reads of each file of each, itself included; one verdict a writer, reader and file.
 
     Args:
         subjects: By the name that the verdicts give them.
     """
+    yield from _round(subjects, "burnpack", (*MODULES, "container"), _write, _read)
+    yield from _round(subjects, "safetensors", safetensors_files.TREES, _write_given, _read_given)
+
+
+def _round(
+    subjects: Mapping[str, Subject], form: str, files: Iterable[str], write: Write, read: Read
+) -> Iterator[Exchanged]:
     for writer, asked in subjects.items():
-        for file in (*MODULES, "container"):
+        for file in files:
             try:
-                written, told = _write(asked, file)
+                written, told = write(asked, file)
             except _NoFileError as why:
                 for reader in subjects:
-                    yield Exchanged(writer, reader, file, why.verdict, f"not written: {why}")
+                    yield Exchanged(writer, reader, file, why.verdict, f"not written: {why}", form)
                 continue
             for reader, other in subjects.items():
                 try:
-                    verdict, message = _compared(told, _read(other, file, written))
+                    verdict, message = _compared(told, read(other, file, written))
                 except _NoFileError as why:
                     verdict, message = why.verdict, str(why)
-                yield Exchanged(writer, reader, file, verdict, message)
+                yield Exchanged(writer, reader, file, verdict, message, form)
 
 
 class _NoFileError(Exception):
@@ -138,6 +151,28 @@ def _read(subject: Subject, file: str, written: str) -> Any:
     return _told(answers[-1])
 
 
+def _write_given(subject: Subject, file: str) -> tuple[str, Any]:
+    """The file as hexadecimal digits, and what the request says is in it."""
+    _, state, _, written = _ask_able(subject, file, safetensors_files.writing(file))
+    told = safetensors_files.given(file)
+    verdict, message = _compared(told, safetensors_files.told(state))
+    if verdict != PASS:
+        raise _NoFileError(verdict, f"the module is not what the request says: {message}")
+    return written["hex"], told
+
+
+def _read_given(subject: Subject, file: str, written: str) -> Any:
+    """What a reader says is in a file."""
+    return safetensors_files.told(_ask_able(subject, file, safetensors_files.reading(file, written))[-1])
+
+
+def _ask_able(subject: Subject, name: str, steps: Sequence[Step]) -> list[Any]:
+    """As `_ask`, of a subject that claims the format: another may pass over the word."""
+    if subject.greeting.caps.lacks((safetensors_files.CAPABILITY,)) is not None:
+        raise _NoFileError(UNSUPPORTED, safetensors_files.CAPABILITY)
+    return _ask(subject, name, steps)
+
+
 def _ask(subject: Subject, name: str, steps: Sequence[Step]) -> list[Any]:
     """The results of steps that all have one.
 
@@ -165,5 +200,5 @@ def _told(state: list[Step]) -> list[Step]:
 
 
 def _compared(told: Any, read: Any) -> tuple[str, str]:
-    found = compare(Outcome(ok=told), Outcome(ok=read), Match(), False)
+    found = compare(Outcome(ok=told), Outcome(ok=read), Match(bits=True), False)
     return (PASS, "") if found is None else (FAIL, str(found))

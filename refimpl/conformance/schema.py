@@ -57,7 +57,8 @@ def _protocol() -> dict[str, Any]:
     hello = request(
         "hello", protocol={"type": "array", "items": number}, suite=text, profile=text, scratch=text
     )
-    steps = {"type": "array", "items": {"type": "object"}}
+    formats = {"format": {"enum": ["burnpack", "safetensors"]}}
+    steps = {"type": "array", "items": {"type": "object", "properties": formats}}
     defs["request"] = {
         "oneOf": [
             hello,

@@ -65,27 +65,29 @@ def run(subject: Known, folder: Path, *options: str) -> int:
 
 
 def hand_over(subjects: list[Known], folder: Path) -> int:
-    """Record files, from each of them to each; told at the end of the first log, and as a table."""
+    """Files, from each of them to each; told at the end of the first log, and as a table a format."""
     told: list[Exchanged] = []
     with contextlib.ExitStack() as stack, log(subjects[0].name, folder).open("ab") as file:
-        opened = {one.name: stack.enter_context(open_subject(one.place)) for one in subjects if one.records}
+        opened = {one.name: stack.enter_context(open_subject(one.place)) for one in subjects}
         for one in exchange(opened):
             told.append(one)
             file.write(msgspec.json.encode(one) + b"\n")
             if one.verdict not in (PASS, UNSUPPORTED):
                 print(f"  {one.writer} to {one.reader}, {one.file!r}: {one.verdict}: {one.message}")
-    print(table(list(opened), told))
+    for form in dict.fromkeys(one.format for one in told):
+        print(f"{form}:\n{table(list(opened), [one for one in told if one.format == form])}")
     return EXIT_AGREE if all(one.verdict in (PASS, UNSUPPORTED) for one in told) else EXIT_DIFFER
 
 
 def table(names: list[str], told: list[Exchanged]) -> str:
-    """Writers down, readers across: how many files are read as they were written."""
+    """Writers down, readers across: how many files are read as they were written; `-`: none."""
     lines = [f"| writer \\ reader | {' | '.join(names)} |", f"| --- |{' --- |' * len(names)}"]
     for writer in names:
         cells = []
         for reader in names:
-            here = [one for one in told if (one.writer, one.reader) == (writer, reader)]
-            cells.append(f"{sum(one.verdict == PASS for one in here)}/{len(here)}")
+            here = [one.verdict for one in told if (one.writer, one.reader) == (writer, reader)]
+            asked = [verdict for verdict in here if verdict != UNSUPPORTED]
+            cells.append(f"{asked.count(PASS)}/{len(asked)}" if asked else "-")
         lines.append(f"| {writer} | {' | '.join(cells)} |")
     return "\n".join(lines)
 

@@ -22,8 +22,6 @@ class Known:
 
     name: str
     place: str
-    #: Whether it reads and writes record files.
-    records: bool = True
 
     @property
     def expectations(self) -> Path | None:
@@ -43,7 +41,7 @@ def found() -> tuple[list[Known], dict[str, str]]:
     if importlib.util.find_spec("torch") is None:
         missing["torch"] = "PyTorch is not installed"
     else:
-        here.append(Known("torch", TORCH, records=False))
+        here.append(Known("torch", TORCH))
     return here, missing
 
 

@@ -17,10 +17,12 @@ def test_the_table_counts_the_files_that_are_read_as_they_were_written() -> None
     told = [
         Exchanged("a", "b", "one", "pass"),
         Exchanged("a", "b", "two", "fail", "$.ok"),
+        Exchanged("a", "b", "three", "unsupported"),
         Exchanged("b", "a", "one", "pass"),
+        Exchanged("b", "b", "one", "unsupported"),
     ]
 
-    assert table(["a", "b"], told).splitlines()[2:] == ["| a | 0/0 | 1/2 |", "| b | 1/1 | 0/0 |"]
+    assert table(["a", "b"], told).splitlines()[2:] == ["| a | - | 1/2 |", "| b | 1/1 | - |"]
 
 
 def test_the_files_are_told_at_the_end_of_the_first_log(
@@ -30,8 +32,15 @@ def test_the_files_are_told_at_the_end_of_the_first_log(
     assert hand_over([REFIMPL], tmp_path) == 0
 
     [told] = read_log(log("refimpl", tmp_path))
-    assert {one.verdict for one in told.exchanges} == {"pass"}
-    assert "| refimpl | 11/11 |" in capsys.readouterr().out
+    assert {(one.format, one.verdict) for one in told.exchanges} == {
+        ("burnpack", "pass"),
+        ("safetensors", "unsupported"),
+    }
+    shown = capsys.readouterr().out
+    assert "burnpack:" in shown
+    assert "| refimpl | 11/11 |" in shown
+    assert "safetensors:" in shown
+    assert "| refimpl | - |" in shown
 
 
 def test_a_subject_that_cannot_be_built_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from ...module.trait import list_param_ids
 from ...tensor.core import AnyTensor
 from .args import Args, flag, items, text
 from .custom import settings
-from .faults import StepError
+from .faults import LackingError, StepError
 from .groups import group
 from .looks import ChangeEach, Identity
 from .state import State, device_name
@@ -67,9 +67,11 @@ def run(state: State, op: str, args: Args) -> Any:
             module = state.take(on)
             state.store(args, getattr(module, op)(record))
         case "save_file":
+            _check_format(args)
             path = state.file(args)
             state.take(on).save_file(path)
         case "load_file" | "try_load_file":
+            _check_format(args)
             path = state.file(args)
             state.store(args, getattr(state.take(on), op)(path))
         case "to_device" | "fork":
@@ -86,6 +88,13 @@ def run(state: State, op: str, args: Args) -> Any:
         case _:
             raise StepError(f"`module.{op}` is no step, or lacks a group")
     return {}
+
+
+def _check_format(args: Args) -> None:
+    """Record files are all that the reference writes and reads."""
+    form = args.get("format", "burnpack")
+    if form != "burnpack":
+        raise LackingError(str(form), "the reference writes and reads burnpack files alone")
 
 
 def _settings(args: Args) -> Any:

@@ -193,9 +193,10 @@ body.addEventListener("click", (event) => { if (event.target.tagName === "BUTTON
 for (const id of ["search", "chapter", "verdict", "truth"]) at(id).addEventListener("input", filter);
 at("filters").addEventListener("submit", (event) => event.preventDefault());
 
-if (data.exchanges.length) {
-  const names = [...new Set(data.exchanges.flatMap(([writer, reader]) => [writer, reader]))];
-  at("exchange").append(make("h2", "Record files: who reads what whom wrote"));
+for (const format of new Set(data.exchanges.map((one) => one[5]))) {
+  const told = data.exchanges.filter((one) => one[5] === format);
+  const names = [...new Set(told.flatMap(([writer, reader]) => [writer, reader]))];
+  at("exchange").append(make("h2", `Files of ${format}: who reads what whom wrote`));
   const table = at("exchange").appendChild(make("table"));
   const top = table.appendChild(make("tr"));
   top.append(make("th", "writer \\ reader"), ...names.map((name) => make("th", name)));
@@ -203,11 +204,11 @@ if (data.exchanges.length) {
     const row = table.appendChild(make("tr"));
     row.append(make("th", writer));
     for (const reader of names) {
-      const all = data.exchanges.filter((one) => one[0] === writer && one[1] === reader);
-      const bad = all.filter((one) => !quiet.has(one[3]));
+      const asked = told.filter((one) => one[0] === writer && one[1] === reader && one[3] !== "unsupported");
+      const bad = asked.filter((one) => !quiet.has(one[3]));
       const cell = row.appendChild(make("td"));
-      const verdict = bad.length ? bad[0][3] : all.length ? all[0][3] : "";
-      const shown = chip("span", verdict, all.length ? `${all.length - bad.length}/${all.length}` : "-");
+      const verdict = bad.length ? bad[0][3] : asked.length ? "pass" : "unsupported";
+      const shown = chip("span", verdict, asked.length ? `${asked.length - bad.length}/${asked.length}` : "-");
       shown.title = bad.map((one) => `${one[2]}: ${one[4]}`).join("\n");
       cell.append(shown);
     }

@@ -68,7 +68,7 @@ def _data(runs: Sequence[Run], clauses: Mapping[str, Clause], excused: Mapping[s
         "quiet": QUIET,
         "findings": [[run.name, one.verdict, one.about, one.message] for run in runs for one in run.findings],
         "exchanges": [
-            [one.writer, one.reader, one.file, one.verdict, one.message]
+            [one.writer, one.reader, one.file, one.verdict, one.message, one.format]
             for run in runs
             for one in run.exchanges
         ],

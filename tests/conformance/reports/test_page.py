@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from refimpl.conformance.clauses import load_clauses
-from refimpl.conformance.events import Run
+from refimpl.conformance.events import Exchanged, Run
 from refimpl.conformance.reports.page import html
 from tests.conformance.browser import PROGRAM, Page, browser
 from tests.conformance.reports.runs import hostile_run, run_of
@@ -87,6 +87,25 @@ def test_a_cell_opens_the_sentence_the_difference_and_the_command(page: Page) ->
     assert "$.ok" in shown
     assert "step 3: $.ok[7]" in shown
     assert "refimpl conform --subject two --case plc.one" in shown
+
+
+def test_files_have_a_table_a_format_that_counts_those_that_were_asked(tab: Page, tmp_path: Path) -> None:
+    run = run_of("one")
+    run.exchanges = [
+        Exchanged("a", "b", "x", "pass"),
+        Exchanged("a", "b", "y", "fail", "$.ok: another"),
+        Exchanged("a", "b", "z", "unsupported"),
+        Exchanged("b", "b", "x", "unsupported"),
+        Exchanged("b", "b", "x", "pass", format="safetensors"),
+    ]
+    tab.open(written(tmp_path, run))
+
+    titles = "[...document.querySelectorAll('#exchange h2')].map((one) => one.textContent.split(':')[0])"
+    assert tab.ask(titles) == ["Files of burnpack", "Files of safetensors"]
+    cells = "[...document.querySelectorAll('#exchange td')].map((one) => one.textContent)"
+    assert tab.ask(cells) == ["-", "1/2", "-", "-", "1/1"]
+    hints = "[...document.querySelectorAll('#exchange td span')].map((one) => one.title)"
+    assert tab.ask(hints) == ["", "y: $.ok: another", "", "", ""]
 
 
 def test_the_keyboard_is_enough(page: Page) -> None:

@@ -7,7 +7,7 @@ use burn::module::{Module, ParamGroup};
 use burn::tensor::Bytes;
 use burn_pack::{Error, ReaderLimits, Tensor};
 use burn_store::burn_pack::Writer;
-use burn_store::{BurnpackStore, ModuleSnapshot, ModuleStore, StoreTensor};
+use burn_store::{BurnpackStore, ModuleSnapshot, ModuleStore, SafetensorsStore, SafetensorsStoreError, StoreTensor};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use std::rc::Rc;
 pub use burn::store::DTypePolicy;
 
 pub const NAME: &str = "burn-store";
-pub const CAPABILITIES: &[&str] = &["autodiff", "records", "burnpack", "files"];
+pub const CAPABILITIES: &[&str] = &["autodiff", "records", "burnpack", "files", "safetensors"];
 
 /// The capability that a step asks for in vain: what is no business of a store, or what this one has not.
 pub fn lacking(step: &Value) -> Option<&'static str> {
@@ -27,6 +27,9 @@ pub fn lacking(step: &Value) -> Option<&'static str> {
         "display" => return Some("display"),
         "debug" => return Some("debug"),
         _ => {}
+    }
+    if !["", "burnpack", "safetensors"].contains(&at("format")) {
+        return Some("format");
     }
     match at("do") {
         // A record of burn-store casts nothing, and passes over what the module has no place for.
@@ -164,14 +167,29 @@ pub fn try_load<M: Module>(mut module: M, record: ModuleRecord) -> Result<M, Rec
 pub fn load<M: Module>(module: M, record: ModuleRecord) -> M {
     try_load(module, record).unwrap_or_else(|error| panic!("Failed to load record: {error}"))
 }
-pub fn save_file<M: Module>(module: M, path: &str) -> Result<(), RecordError> {
+
+fn refused(error: SafetensorsStoreError) -> RecordError {
+    let text = error.to_string();
+    match error {
+        SafetensorsStoreError::Io(_) | SafetensorsStoreError::Safetensors(_) => RecordError::Io(text),
+        _ => RecordError::Validation(text),
+    }
+}
+pub fn save_file<M: Module>(module: M, path: &str, format: &str) -> Result<(), RecordError> {
+    if format == "safetensors" {
+        return module.save_into(&mut SafetensorsStore::from_file(path).overwrite(true)).map_err(refused);
+    }
     module.save_into(&mut BurnpackStore::from_file(path).clear_metadata().overwrite(true)).map_err(unread)
 }
-pub fn try_load_file<M: Module>(module: M, path: &str) -> Result<M, RecordError> {
+pub fn try_load_file<M: Module>(mut module: M, path: &str, format: &str) -> Result<M, RecordError> {
+    if format == "safetensors" {
+        module.load_from(&mut SafetensorsStore::from_file(path)).map_err(refused)?;
+        return Ok(module);
+    }
     try_load(module, ModuleRecord::load(path)?)
 }
-pub fn load_file<M: Module>(module: M, path: &str) -> M {
-    try_load_file(module, path).unwrap_or_else(|error| panic!("Failed to load module from file: {error}"))
+pub fn load_file<M: Module>(module: M, path: &str, format: &str) -> M {
+    try_load_file(module, path, format).unwrap_or_else(|error| panic!("Failed to load module from file: {error}"))
 }
 
 fn opened(source: &PackSource) -> BurnpackStore {

@@ -32,6 +32,8 @@ const KINDS: &[(&str, &[&str])] = &[
     ("DType", &["Expected float dtype", "Expected int dtype", "Expected bool dtype"]),
     ("Cast", &["cannot be represented", "InvalidBitPattern"]),
     ("Layout", &["is invalid for input of size", "Quantized layout for shape"]),
+    // The one axis of a tensor, counted back past 0: `transpose` has no second one.
+    ("Tensor", &["the len is 1 but the index is 18446744073709551615"]),
     ("Quantized", &[
         "entered unreachable code", "AbsMean calibration", "reach f32's range", "per-tensor scale", "scale factor", "evenly divisible by block",
         "whole number of BlockSize", "a store packed along dim", "Quantized tensors are not supported", "Should be Float primitive kind",

@@ -136,9 +136,9 @@ pub trait AnyModule: Send {
     fn record(self: Box<Self>, group: Option<ParamGroup>) -> ModuleRecord;
     fn try_load(self: Box<Self>, record: ModuleRecord) -> Result<Box<dyn AnyModule>, RecordError>;
     fn load(self: Box<Self>, record: ModuleRecord) -> Box<dyn AnyModule>;
-    fn save_file(self: Box<Self>, path: &str) -> Result<(), RecordError>;
-    fn try_load_file(self: Box<Self>, path: &str) -> Result<Box<dyn AnyModule>, RecordError>;
-    fn load_file(self: Box<Self>, path: &str) -> Box<dyn AnyModule>;
+    fn save_file(self: Box<Self>, path: &str, format: &str) -> Result<(), RecordError>;
+    fn try_load_file(self: Box<Self>, path: &str, format: &str) -> Result<Box<dyn AnyModule>, RecordError>;
+    fn load_file(self: Box<Self>, path: &str, format: &str) -> Box<dyn AnyModule>;
     fn quantize(self: Box<Self>, quantizer: &mut Quantizer, group: Option<ParamGroup>) -> Box<dyn AnyModule>;
     fn adapt(self: Box<Self>, how: Adapt) -> Box<dyn AnyModule>;
     fn draws(&self, draws: &mut Draws);
@@ -222,14 +222,14 @@ impl<M: Fixture> AnyModule for M {
     fn load(self: Box<Self>, record: ModuleRecord) -> Box<dyn AnyModule> {
         Box::new(saving::load(*self, record))
     }
-    fn save_file(self: Box<Self>, path: &str) -> Result<(), RecordError> {
-        saving::save_file(*self, path)
+    fn save_file(self: Box<Self>, path: &str, format: &str) -> Result<(), RecordError> {
+        saving::save_file(*self, path, format)
     }
-    fn try_load_file(self: Box<Self>, path: &str) -> Result<Box<dyn AnyModule>, RecordError> {
-        Ok(Box::new(saving::try_load_file(*self, path)?))
+    fn try_load_file(self: Box<Self>, path: &str, format: &str) -> Result<Box<dyn AnyModule>, RecordError> {
+        Ok(Box::new(saving::try_load_file(*self, path, format)?))
     }
-    fn load_file(self: Box<Self>, path: &str) -> Box<dyn AnyModule> {
-        Box::new(saving::load_file(*self, path))
+    fn load_file(self: Box<Self>, path: &str, format: &str) -> Box<dyn AnyModule> {
+        Box::new(saving::load_file(*self, path, format))
     }
     fn quantize(self: Box<Self>, quantizer: &mut Quantizer, group: Option<ParamGroup>) -> Box<dyn AnyModule> {
         Box::new(match group {

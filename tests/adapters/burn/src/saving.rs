@@ -13,9 +13,13 @@ pub const NAME: &str = "burn";
 pub const CAPABILITIES: &[&str] = &["autodiff", "records", "burnpack", "parallel", "files", "threads", "display", "debug", "tuple_struct",
     "quant", "lora", "reparam"];
 
-/// The capability that a step asks for in vain.
-pub fn lacking(_step: &Value) -> Option<&'static str> {
-    None
+/// The capability that a step asks for in vain: burn-core writes and reads one format.
+pub fn lacking(step: &Value) -> Option<&'static str> {
+    match step["format"].as_str() {
+        None | Some("burnpack") => None,
+        Some("safetensors") => Some("safetensors"),
+        Some(_) => Some("format"),
+    }
 }
 
 pub fn record<M: Module>(module: M, group: Option<ParamGroup>) -> ModuleRecord {
@@ -30,13 +34,13 @@ pub fn try_load<M: Module>(module: M, record: ModuleRecord) -> Result<M, RecordE
 pub fn load<M: Module>(module: M, record: ModuleRecord) -> M {
     module.load_record(record)
 }
-pub fn save_file<M: Module>(module: M, path: &str) -> Result<(), RecordError> {
+pub fn save_file<M: Module>(module: M, path: &str, _format: &str) -> Result<(), RecordError> {
     module.save_file(path)
 }
-pub fn try_load_file<M: Module>(module: M, path: &str) -> Result<M, RecordError> {
+pub fn try_load_file<M: Module>(module: M, path: &str, _format: &str) -> Result<M, RecordError> {
     module.try_load_file(path)
 }
-pub fn load_file<M: Module>(module: M, path: &str) -> M {
+pub fn load_file<M: Module>(module: M, path: &str, _format: &str) -> M {
     module.load_file(path)
 }
 

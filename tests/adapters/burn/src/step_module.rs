@@ -51,6 +51,7 @@ pub fn names(devices: &[Device]) -> Value {
 
 pub fn run(case: &mut Case, op: &str, args: Args) -> Outcome {
     let on = args["on"].as_str().unwrap_or("").to_string();
+    let format = args["format"].as_str().unwrap_or("burnpack");
     let group = match &args["group"] {
         Value::Null => None,
         spec => Some(group(case, spec)?),
@@ -106,12 +107,12 @@ pub fn run(case: &mut Case, op: &str, args: Args) -> Outcome {
         }
         "save_file" => {
             let file = case.file(args, "file")?;
-            case.take_module(&on)?.save_file(&file).map_err(record_error)?;
+            case.take_module(&on)?.save_file(&file, format).map_err(record_error)?;
         }
         "load_file" | "try_load_file" => {
             let file = case.file(args, "file")?;
             let module = case.take_module(&on)?;
-            let made = if op == "load_file" { module.load_file(&file) } else { module.try_load_file(&file).map_err(record_error)? };
+            let made = if op == "load_file" { module.load_file(&file, format) } else { module.try_load_file(&file, format).map_err(record_error)? };
             case.store(args, Handle::Module(made))?;
         }
         "" => return protocol("`module` is no step"),
