@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import safetensors
@@ -21,13 +19,10 @@ from refimpl.conformance.result import Event, Result
 from refimpl.conformance.runner import run
 from refimpl.conformance.safetensors_files import TREES, given, reading, told, writing
 from refimpl.conformance.subject import open_subject
+from tests.adapters.by_hand import DTYPES, file_of
 
 NAME = "burn-store-adapter"
 CRATE = Path(__file__).parent / "burn-store"
-#: The dtypes of the protocol by the words of the format.
-DTYPES = {"F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16", "BOOL": "bool"} | {
-    f"{letter}{bits}": f"{letter.lower()}{bits}" for letter in "IU" for bits in (8, 16, 32, 64)
-}
 
 
 @pytest.fixture(scope="module")
@@ -61,21 +56,9 @@ def test_a_safetensors_file_of_its_holds_what_the_request_says(burn_store: Proce
     assert held == {one["path"]: one["value"] for one in given(name)}
 
 
-def by_hand(entries: list[dict[str, Any]]) -> bytes:
-    """A safetensors file: the length of the header, the header, the values in the order of the entries."""
-    words = {ours: word for word, ours in DTYPES.items()}
-    header, content = {}, b""
-    for one in entries:
-        start, content = len(content), content + bytes.fromhex(one["value"]["hex"])
-        about = {"dtype": words[one["value"]["dtype"]], "shape": one["value"]["shape"]}
-        header[one["path"]] = about | {"data_offsets": [start, len(content)]}
-    text = json.dumps(header).encode()
-    return len(text).to_bytes(8, "little") + text + content
-
-
 @pytest.mark.parametrize("name", TREES)
 def test_it_loads_a_safetensors_file_of_others(burn_store: ProcessSubject, name: str) -> None:
-    outcomes = burn_store.case("files", reading(name, by_hand(given(name)).hex()), 1)
+    outcomes = burn_store.case("files", reading(name, file_of(given(name)).hex()), 1)
 
     assert told(outcomes[-1].ok) == given(name)
 
