@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shlex
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,9 @@ from refimpl.conformance.clauses import spec_folder
 
 ADAPTERS = Path(__file__).resolve().parents[1] / "adapters"
 EXPECTATIONS = spec_folder() / "expectations"
+HOW_TO = Path(__file__).resolve().parents[2] / "docs" / "how-to"
+#: The adapters that the documentation shows, which know little: the name, what runs them, the file.
+EXAMPLES = (("template", sys.executable, "adapter.py"), ("javascript", "node", "adapter.mjs"))
 TORCH = "py:tests.adapters.torch_subject:TorchSubject"
 
 
@@ -42,6 +47,12 @@ def found() -> tuple[list[Known], dict[str, str]]:
         missing["torch"] = "PyTorch is not installed"
     else:
         here.append(Known("torch", TORCH))
+    for name, runner, file in EXAMPLES:
+        program = shutil.which(runner)
+        if program is None:
+            missing[name] = f"there is no {runner}"
+        else:
+            here.append(Known(name, f"cmd:{shlex.join([program, str(HOW_TO / file)])}"))
     return here, missing
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from refimpl.conformance.events import Exchanged, read_log
 from tests.matrix.__main__ import hand_over, log, run, table
-from tests.matrix.subjects import Known, built
+from tests.matrix.subjects import Known, built, found
 
 REFIMPL = Known("refimpl", "refimpl")
 
@@ -41,6 +41,18 @@ def test_the_files_are_told_at_the_end_of_the_first_log(
     assert "| refimpl | 11/11 |" in shown
     assert "safetensors:" in shown
     assert "| refimpl | - |" in shown
+
+
+def test_the_adapters_of_the_documentation_are_subjects(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    here, missing = found()
+
+    template = next(one for one in here if one.name == "template")
+    assert run(template, tmp_path, "--case", "plc.even.grid") == 0
+    assert missing["javascript"] == "there is no node"
+    assert missing["burn"] == "there is no cargo"
 
 
 def test_a_subject_that_cannot_be_built_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
