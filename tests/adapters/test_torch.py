@@ -201,6 +201,34 @@ def test_floating_point_codes_of_4_bits_go_to_the_even_code_half_way() -> None:
     assert found["codes"] == "070d0104"
 
 
+@pytest.mark.parametrize(
+    ("hexed", "shape", "scheme", "codes", "values"),
+    [
+        # 0x38 is 1 in E4M3 and 0xb8 is -1; the scale is 2.
+        ("38b800000040", [2], {"value": "E4M3", "store": "Native"}, "38b8", "00000040000000c0"),
+        # 1, -2 and 3 in four bits each, the first in the lowest: 0x3e1; the scale is 1.
+        ("e10300000000803f", [3], {"value": "Q4S"}, "01fe03", "0000803f000000c000004040"),
+        # Two rows of one code of two in a byte: 6 and -6; the scale is 1.
+        ("070f0000803f", [2, 1], {"value": "E2M1", "store": {"PackedNative": 0}}, "070f", "0000c0400000c0c0"),
+    ],
+)
+def test_stored_bytes_are_read_and_written_again(
+    hexed: str, shape: list[int], scheme: dict[str, Any], codes: str, values: str
+) -> None:
+    read, parts, floats = TorchSubject().case(
+        "c",
+        [
+            {"do": "quant.from_bytes", "hex": hexed, "shape": shape, "scheme": scheme, "as": "q"},
+            {"do": "quant.parts", "on": "q"},
+            {"do": "quant.dequantize", "on": "q"},
+        ],
+    )
+
+    assert read["ok"]["value"]["hex"] == hexed
+    assert parts["ok"]["codes"] == codes
+    assert floats["ok"]["value"]["hex"] == values
+
+
 @pytest.mark.parametrize("name", TREES)
 def test_a_safetensors_file_holds_what_the_request_says(name: str) -> None:
     written = bytes.fromhex(TorchSubject().case("c", writing(name))[-1]["ok"]["hex"])

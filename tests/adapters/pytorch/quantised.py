@@ -10,10 +10,12 @@ from typing import Any
 
 import torch
 
+from .build import records_nothing
 from .data import Step, data, hex_of, told
+from .layout import layout, parsed
 from .outcome import LackingError
 from .scales import blocks, range_of, scales_of, singles, told_of, usable
-from .schemes import VALUES, Scheme, extents, layout, scheme_of
+from .schemes import VALUES, Scheme, extents, scheme_of
 from .tensors import shown
 from .trace import Answer, Trace
 
@@ -41,7 +43,8 @@ class Quantised:
         if sizes is None:
             return scales.reshape(-1)[0]
         for axis, size in enumerate(sizes):
-            scales = scales.repeat_interleave(size, dim=axis)
+            # The edge of the tensor may cut off a block.
+            scales = scales.repeat_interleave(size, dim=axis).narrow(axis, 0, self.codes.shape[axis])
         return scales
 
     def dequantised(self) -> torch.Tensor:
@@ -170,6 +173,14 @@ def kept(trace: Trace, step: Step, made: Quantised) -> Step:
     return result
 
 
+def read(trace: Trace, step: Step) -> Step:
+    scheme = scheme_of(step["scheme"])
+    codes, scales, whole = parsed(scheme, bytes.fromhex(step["hex"]), step["shape"])
+    return kept(
+        trace, step, Quantised(scheme, codes, scales, whole, records_nothing(step.get("device", "d0")))
+    )
+
+
 def parts(trace: Trace, step: Step) -> Step:
     held: Quantised = trace.get(step, "on", Quantised)
     return {
@@ -187,5 +198,6 @@ QUANTISED: dict[str, Answer] = {
     "quant.quantize": quantise,
     "quant.dynamic": dynamic,
     "quant.dequantize": dequantise,
+    "quant.from_bytes": read,
     "quant.parts": parts,
 }

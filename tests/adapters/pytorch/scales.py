@@ -100,11 +100,6 @@ def usable(scales: torch.Tensor, name: str) -> torch.Tensor:
     return torch.where((up > 0) & up.isfinite(), up, instead)
 
 
-def stored(scales: torch.Tensor, name: str) -> torch.Tensor:
-    """The scales as they are kept."""
-    return scales.to(kept_as(name)[0])
-
-
 def told_of(step: Step) -> Step:
     """`quant.scale`."""
     name = step["dtype"]

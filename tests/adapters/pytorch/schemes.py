@@ -1,13 +1,11 @@
-"""Schemes of quantisation: what a request asks for, the layout of the bytes, and how results name it."""
+"""Schemes of quantisation: what a request asks for, and how results name it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
-from .data import Step, hex_of
+from .data import Step
 from .outcome import LackingError
 
 #: By value: the bits of a code, the least and the greatest number.
@@ -93,33 +91,3 @@ def extents(scheme: Scheme, rank: int) -> list[int] | None:
         return None
     size = scheme.block[0]
     return list(size[:rank]) if len(size) > rank else [1] * (rank - len(size)) + list(size)
-
-
-def layout(scheme: Scheme, codes: torch.Tensor, scales: torch.Tensor, whole: torch.Tensor | None) -> str:
-    """The bytes of a quantised tensor: its values, its scales, the scale of the whole."""
-    from .scales import stored
-
-    name, axis = scheme.store
-    rank = codes.dim()
-    if name != "Native" and axis >= max(rank, 1):
-        raise LackingError("packing along an axis that is not there")
-    grid = scales
-    if name != "Native" and axis and scheme.block is not None:
-        grid = scales.transpose(rank - 1 - axis, rank - 1)
-    values = hex_of(codes) if name == "Native" else packed(scheme, codes)
-    return values + hex_of(stored(grid, scheme.scale_dtype)) + ("" if whole is None else hex_of(whole))
-
-
-def packed(scheme: Scheme, codes: torch.Tensor) -> str:
-    """Codes side by side in words, the first in the lowest bits; each row fills its last word with zeros."""
-    name, axis = scheme.store
-    bits = VALUES[scheme.value][0]
-    width = 32 if name == "PackedU32" else bits * (2 if scheme.value == "E2M1" else 1)
-    count = width // bits
-    if codes.dim():
-        codes = codes.transpose(codes.dim() - 1 - axis, -1)
-    rows = codes.reshape(-1, codes.shape[-1]) if codes.dim() and codes.numel() else codes.reshape(1, -1)
-    padded = torch.nn.functional.pad(rows.to(torch.int64) & ((1 << bits) - 1), (0, -rows.shape[1] % count))
-    words = (padded.reshape(rows.shape[0], -1, count) << (torch.arange(count) * bits)).sum(-1)
-    octets = [(words >> (8 * place)) & 0xFF for place in range(max(width // 8, 1))]
-    return hex_of(torch.stack(octets, dim=-1).to(torch.uint8))
