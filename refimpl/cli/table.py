@@ -67,7 +67,8 @@ def _print_failure(out: Console, report: Report, failure: Result) -> None:
     out.print(Text(plain(f"{failure.verdict}: {failure.label}{where}"), style="bold red"))
     for sentence in report.sentences(failure.case):
         out.print(Text(plain(f"  {sentence}")))
-    detail = str(failure.difference) if failure.difference is not None else failure.message
-    out.print(Text(plain(f"  {detail}"), style="yellow"))
+    for detail in (failure.difference, failure.message):
+        if detail:
+            out.print(Text(plain(f"  {detail}"), style="yellow"))
     out.print(Text(plain(f"  catches: {failure.case.why}")))
     out.print(Text(plain(f"  again:   {report.repeat(failure)}")))

@@ -53,6 +53,11 @@ class Judged(msgspec.Struct, frozen=True, tag="result", tag_field="event", omit_
         """Whether nobody needs to look: as the case expects, or as a list of differences says."""
         return self.verdict in QUIET or bool(self.expected)
 
+    @property
+    def said(self) -> str:
+        """The difference, and what else there is to say."""
+        return " ".join(str(one) for one in (self.difference, self.message) if one)
+
 
 class Restarted(msgspec.Struct, frozen=True, tag="restart", tag_field="event"):
     """The subject was killed and started again."""

@@ -21,7 +21,7 @@ from ..errors import CaseError
 from .case import Variant
 from .clauses import spec_folder
 from .result import Event, Finding, Result
-from .verdict import FLAKY, INERT, PASS, SKIP, STALE, UNRECORDED, XFAIL
+from .verdict import FLAKY, INERT, PASS, SKIP, STALE, UNRECORDED, UNSUPPORTED, XFAIL
 from .versions import ALL, within
 
 Kind = Literal["xfail", "flaky", "skip"]
@@ -35,7 +35,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str
     #: Bounds such as `>=0.23.0-pre.1, <0.24`, or `*`; when empty, those at the top of the file.
     version: str = ""
-    #: The signature of the difference, with `*` for any text; an `xfail` has one.
+    #: The signature of the difference, with `*` for any text; a `skip` has none.
     difference: str = ""
 
 
@@ -52,6 +52,8 @@ class Expectations:
         self.version = version
         #: The ranges of the entries that say nothing of this version.
         self._others: Counter[str] = Counter()
+        #: Entries whose pattern matched a case, and those that a case was judged by.
+        self._met: set[int] = set()
         self._used: set[int] = set()
         for kind, place, entry in entries:
             if within(version, entry.version):
@@ -67,16 +69,19 @@ class Expectations:
     def judge(self, events: Iterable[Event], *, whole: bool = True) -> Iterator[Event]:
         """The events with each known difference explained.
 
-        When `whole`, that is when every case was run, a `stale` follows for each entry that matched none. One
-        `inert` follows where there are entries for other versions.
+        When `whole`, that is when every case was run, a `stale` follows for each entry that no case was judged
+        by. One `inert` follows where there are entries for other versions.
         """
         for event in events:
             yield self._explained(event) if isinstance(event, Result) else event
         for number, (kind, _, entry) in enumerate(self.entries):
             if whole and number not in self._used:
-                yield Finding(
-                    STALE, entry.case, f"the {kind} entry {entry.case!r} matches no case that was run"
+                why = (
+                    "explains nothing that others do not"
+                    if number in self._met
+                    else "matches no case that was run"
                 )
+                yield Finding(STALE, entry.case, f"the {kind} entry {entry.case!r} {why}")
         if self._others:
             ranges = "; ".join(f"{count} for {bounds}" for bounds, count in self._others.items())
             message = f"entries explain nothing of version {self.version!r}: {ranges}"
@@ -89,24 +94,28 @@ class Expectations:
         if number is None:
             return result
         kind, _, entry = self.entries[number]
-        if kind == FLAKY:
+        known = result.verdict != PASS and matches(entry.difference, result.signature)
+        if kind == FLAKY and (known or result.verdict in (PASS, UNSUPPORTED)):
             return msgspec.structs.replace(result, expected=entry.reason)
-        if result.verdict == PASS:
-            message = f"passes, but is expected to fail: {entry.difference}"
+        if known:
+            return msgspec.structs.replace(result, verdict=XFAIL, expected=entry.reason)
+        if result.verdict in (PASS, UNSUPPORTED):
+            now = "passes" if result.verdict == PASS else "is not supported"
+            message = f"{now}, but is expected to fail: {entry.difference}"
             return msgspec.structs.replace(result, verdict=STALE, message=message)
-        if not matches(entry.difference, result.signature):
-            message = f"{result.message} (another difference than the one expected: {entry.difference})"
-            return msgspec.structs.replace(result, message=message.strip())
-        return msgspec.structs.replace(result, verdict=XFAIL, expected=entry.reason)
+        message = f"{result.message} (another difference than the one expected: {entry.difference})"
+        return msgspec.structs.replace(result, message=message.strip())
 
     def _find(self, label: str, kinds: tuple[str, ...], signature: str = "") -> int | None:
         """The entry for a case: of several, one whose difference is this one."""
         found: int | None = None
         for number, (kind, _, entry) in enumerate(self.entries):
             if kind in kinds and matches(entry.case, label):
-                self._used.add(number)
+                self._met.add(number)
                 if found is None or (signature and matches(entry.difference, signature)):
                     found = number
+        if found is not None:
+            self._used.add(found)
         return found
 
 
@@ -199,8 +208,8 @@ def _line(text: str, kind: str, place: int) -> int:
 def _check(kind: Kind, entry: Entry) -> None:
     if not entry.reason.strip():
         raise ValueError("say why - at `$.reason`")
-    if (kind == XFAIL) != bool(entry.difference):
-        words = "an xfail names its difference" if kind == XFAIL else f"a {kind} has no difference"
+    if (kind == SKIP) == bool(entry.difference):
+        words = "a skip has no difference" if kind == SKIP else f"a known {kind} names its difference, or `*`"
         raise ValueError(f"{words} - at `$.difference`")
     if not entry.version:
         raise ValueError(

@@ -65,7 +65,7 @@ def rewrite(path: Path, results: Iterable[Result], version: str, *, whole: bool 
         if kept != entry.difference:
             block = _with_difference(block, kept)
         blocks.append(block)
-        explained.update(r.label for r in mine if kind != XFAIL or matches(kept, r.signature))
+        explained.update(r.label for r in mine if kind == SKIP or matches(kept, r.signature))
     for result in asked:
         if result.verdict not in (PASS, SKIP, SET_ASIDE, UNSUPPORTED) and result.label not in explained:
             block = _block(result, "" if common and within(version, common) else alone)
@@ -99,7 +99,7 @@ def _kept(kind: Kind, entry: Entry, mine: list[Result]) -> str | None:
     """The difference that an entry is to name; None when it is of no use any more."""
     if kind != XFAIL:
         return entry.difference if mine else None
-    signatures = [result.signature for result in mine if result.verdict not in (PASS, SKIP)]
+    signatures = [result.signature for result in mine if result.verdict not in (PASS, SKIP, UNSUPPORTED)]
     if not signatures:
         return None
     if any(matches(entry.difference, signature) for signature in signatures):
@@ -117,8 +117,8 @@ def _block(result: Result, bounds: str) -> str:
     fields = {"case": result.label}
     if bounds:
         fields["version"] = bounds
-    if kind == XFAIL:
-        fields["difference"] = result.signature
+    # How it differs by chance, a single run does not show.
+    fields["difference"] = result.signature if kind == XFAIL else "*"
     fields["reason"] = UNEXPLAINED
     lines = (f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in fields.items())
     return f"[[{kind}]]\n" + "".join(lines)

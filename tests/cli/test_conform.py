@@ -247,3 +247,16 @@ def test_entries_for_another_version_of_the_subject_are_told_and_explain_nothing
     shown = capsys.readouterr().out
     assert "fail: plc.two" in shown
     assert "inert: entries explain nothing of version" in shown
+
+
+def test_another_difference_than_the_known_one_is_told_beside_it(
+    cases: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known, written = tmp_path / "known.toml", tmp_path / "page.md"
+    known.write_text('version = "*"\n[[xfail]]\ncase = "plc.two"\ndifference = "old"\nreason = "r"\n')
+
+    options = ("--subject", ECHO, "--expectations", str(known), "--markdown", str(written))
+    assert conform(cases, *options) == 1
+    for shown in (capsys.readouterr().out, written.read_text(encoding="utf-8")):
+        assert "$.ok: expected 2, got 1" in shown
+        assert "another difference than the one expected: old" in shown

@@ -100,10 +100,30 @@ def test_a_skipped_case_is_not_asked(cases: Path) -> None:
 
 @pytest.mark.parametrize("case", ["plc.one", "plc.two"])
 def test_a_flaky_case_may_pass_and_may_fail(cases: Path, case: str) -> None:
-    expected = expecting(cases, f'[[flaky]]\ncase = "{case}"\nreason = "by chance"')
+    expected = expecting(cases, f'[[flaky]]\ncase = "{case}"\ndifference = "{TWO}"\nreason = "by chance"')
     explained = [event for event in judged(cases, expected) if isinstance(event, Result) and event.expected]
 
     assert [result.label for result in explained] == [case]
+
+
+def test_a_flaky_case_that_differs_otherwise_is_a_failure(cases: Path) -> None:
+    text = '[[flaky]]\ncase = "plc.two"\ndifference = "step 0: $.ok: *, got 3"\nreason = "by chance"'
+    events = judged(cases, expecting(cases, text))
+
+    assert verdicts(events) == ["pass", "fail"]
+    assert isinstance(events[1], Result)
+    assert not events[1].expected
+    assert "another difference" in events[1].message
+
+
+def test_a_known_difference_that_is_not_supported_any_more_is_stale(cases: Path) -> None:
+    write_case(cases, case_of("plc.three", requires=["wings"], expect=[{"ok": 3}]))
+    text = '[[xfail]]\ncase = "plc.t*"\ndifference = "step 0: $.ok: *, got 1"\nreason = "r"'
+    events = judged(cases, expecting(cases, text))
+
+    assert verdicts(events) == ["pass", "stale", "xfail"]
+    assert isinstance(events[1], Result)
+    assert events[1].message.startswith("is not supported, but is expected to fail")
 
 
 def test_an_entry_for_other_versions_explains_nothing_and_the_run_says_so(cases: Path) -> None:
@@ -135,11 +155,16 @@ def test_the_range_at_the_top_is_that_of_the_entries_that_name_none(tmp_path: Pa
     assert [entry.version for _, _, entry in read_entries(path)] == [">=2", "<2"]
 
 
-def test_of_two_entries_for_a_case_the_one_with_its_difference_counts(cases: Path) -> None:
+def test_of_two_entries_for_a_case_the_one_with_its_difference_counts_and_the_other_is_stale(
+    cases: Path,
+) -> None:
     other = '[[xfail]]\ncase = "plc.two"\ndifference = "other"\nreason = "a"\n'
     text = other + f'[[xfail]]\ncase = "plc.*o"\ndifference = "*{TWO[6:]}"\nreason = "b"'
 
-    assert verdicts(judged(cases, expecting(cases, text))) == ["pass", "xfail"]
+    events = judged(cases, expecting(cases, text))
+    assert verdicts(events) == ["pass", "xfail", "stale"]
+    assert isinstance(events[-1], Finding)
+    assert events[-1].message == "the xfail entry 'plc.two' explains nothing that others do not"
 
 
 @pytest.mark.parametrize(
@@ -148,6 +173,7 @@ def test_of_two_entries_for_a_case_the_one_with_its_difference_counts(cases: Pat
         ("[[xfail]]\ncase = ?", "line 2"),
         ('[[xfail]]\ncase = "a"\nreason = "r"', r"xfail\[0\].difference"),
         ('[[skip]]\ncase = "a"\nreason = "r"\ndifference = "d"', "a skip has no difference"),
+        ('[[flaky]]\ncase = "a"\nreason = "r"', r"flaky\[0\].difference.*names its difference, or `\*`"),
         ('[[skip]]\ncase = "a"\nreason = " "', r"skip\[0\].reason"),
         ('[[skip]]\ncase = "a"', "reason"),
         ('[[skip]]\ncase = "a"\nreason = "r"\nversion = "1"', r"skip\[0\].version"),

@@ -47,7 +47,7 @@ def _case(result: Judged) -> str:
         message = _attribute(result.message or result.expected)
         return f"{head}><skipped message={message}/></testcase>\n"
     kind = "failure" if result.verdict in _FAILURES else "error"
-    said = str(result.difference) if result.difference is not None else result.message
+    said = result.said
     body = f"{' '.join(result.clauses)}\n{result.why}\n{said}\n{result.repeat}"
     opened = f"{head}><{kind} type={_attribute(result.verdict)} message={_attribute(said)}>"
     return f"{opened}{escape(_legal(body))}</{kind}></testcase>\n"

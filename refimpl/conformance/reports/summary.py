@@ -85,7 +85,7 @@ def _page(run: Run, clauses: Mapping[str, Clause]) -> list[str]:
 
 def _failure(failure: Judged, clauses: Mapping[str, Clause]) -> list[str]:
     where = "" if failure.step is None else f", step {failure.step}"
-    said = str(failure.difference) if failure.difference is not None else failure.message
+    said = failure.said
     lines = ["", f"### {_inert(failure.verdict)}: {_inert(failure.label)}{where}", ""]
     sentences = {name: clauses[name].sentence for name in failure.clauses if name in clauses}
     lines += [f"> **{name}**: {_inert(sentence)}" for name, sentence in sentences.items()]
