@@ -69,8 +69,8 @@ class Expectations:
     def judge(self, events: Iterable[Event], *, whole: bool = True) -> Iterator[Event]:
         """The events with each known difference explained.
 
-        When `whole`, that is when every case was run, a `stale` follows for each entry that no case was judged
-        by. One `inert` follows where there are entries for other versions.
+        When `whole`, that is when every case was run, a `stale` follows for each entry that no case was
+        judged by. One `inert` follows where there are entries for other versions.
         """
         for event in events:
             yield self._explained(event) if isinstance(event, Result) else event
