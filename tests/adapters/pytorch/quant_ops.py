@@ -39,9 +39,6 @@ SINGLES: dict[str, Callable[[torch.Tensor, Step], torch.Tensor]] = {
     "mul_scalar": lambda values, step: values * step["value"],
     "neg": lambda values, _: -values,
     "relu": lambda values, _: values.relu(),
-    "mean": lambda values, _: values.mean(),
-    "sum": lambda values, _: values.sum(),
-    "sum_dim": lambda values, step: values.sum(step["dim"], keepdim=True),
 }
 
 

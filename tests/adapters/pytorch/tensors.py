@@ -1,10 +1,13 @@
 """`tensor.*`, as far as it shows gradient states, and the values of parameters.
 
-Tensors and their operations are no family that is shared: integers, and refusals of shapes, are not asked.
+Tensors and their operations are no family that is shared: integers, reductions, and what is refused for
+its shape are not asked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -12,7 +15,7 @@ import torch
 from .build import records_nothing
 from .data import Step, data, dtype_of, kind_of, told
 from .modules import MODULE
-from .outcome import LackingError, refusing
+from .outcome import EndedError, LackingError
 from .trace import Answer, Trace
 from .walk import at, device_of, grad_of
 
@@ -48,13 +51,22 @@ def operate(trace: Trace, step: Step) -> Step:
     other = trace.get(step, "with", torch.Tensor) if "with" in step else tensor
     # A plain tensor of Burn takes no gradient: in inference mode PyTorch would set the mark all the same.
     plain = tensor.is_inference() and other.is_inference() and not marks
-    with refusing("panic", "Gradient"), torch.inference_mode(plain):
-        if step.get("op") == "reshape" and tensor.numel() != torch.Size(step["shape"]).numel():
-            raise LackingError("a reshape that does not fit")
+    with refusing_gradients(marks), torch.inference_mode(plain):
         made = result(step, tensor, other)
     if "as" in step:
         trace.store(step, made)
     return shown(made)
+
+
+@contextmanager
+def refusing_gradients(marks: bool) -> Iterator[None]:
+    """What is refused for its gradient state is a panic; what is refused for its shape is not asked."""
+    try:
+        yield
+    except (RuntimeError, IndexError) as error:
+        if marks or "nference tensor" in str(error):
+            raise EndedError("panic", "Gradient", str(error)) from None
+        raise LackingError("a shape that does not fit") from None
 
 
 def result(step: Step, tensor: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
@@ -88,8 +100,6 @@ def result(step: Step, tensor: torch.Tensor, other: torch.Tensor) -> torch.Tenso
             return torch.zeros_like(tensor)
         case "ones_like":
             return torch.ones_like(tensor)
-        case "sum":
-            return tensor.sum()
     raise LackingError(f"tensor.op {step['op']}")
 
 
