@@ -191,8 +191,6 @@ class Param(ReplacedParam[T], ModuleNode, Generic[T]):
         Burn: Param::map, and Module::map of Param
         Clauses: MOD-8, PAR-36, PAR-37, REP-9.
         """
-        if isinstance(func, ModuleMapper):
-            return self._map_with(func)
         return self._map_with(func) if isinstance(func, ModuleMapper) else self._mapped(func)
 
     def visit(self, visitor: ModuleVisitor) -> None:

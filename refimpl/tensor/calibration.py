@@ -160,6 +160,8 @@ def _extremes(values: NDArray[Any], layout: BlockLayout, *, whole: bool) -> tupl
         return both[:, 0].min(), both[:, 1].max()
     folded, scales = layout.folded()
     least, greatest = np.empty(scales, values.dtype), np.empty(scales, values.dtype)
+    if not values.size:
+        return least, greatest
     axes = tuple(axis for axis, (v, s) in enumerate(zip(folded, scales, strict=True)) if v != s)
     kept = [axis for axis in range(len(folded)) if axis not in axes]
     view = values.reshape(folded)
@@ -179,7 +181,8 @@ def _beside(view: NDArray[Any], axes: tuple[int, ...], kept: list[int]) -> NDArr
 
     Runs of f32 that are even are moved two at a time, as one f64: the last axis then has the two.
     """
-    if view.ndim == 2 and axes == (1,) and view.dtype == np.float32 and view.shape[1] % 2 == 0:
+    pairs_up = view.ndim == 2 and axes == (1,) and view.dtype == np.float32 and view.shape[1] % 2 == 0
+    if pairs_up and view.flags.c_contiguous:
         pairs = np.ascontiguousarray(view.view(np.float64).T)
         return pairs.view(np.float32).reshape(*pairs.shape, 2)
     beside = np.ascontiguousarray(view.transpose(*axes, *kept))
