@@ -1,127 +1,161 @@
 """`python -m tests.mutants [MODULE ...]`: mutants of the reference, judged by the cases alone.
 
-A mutant is caught when a case that agrees with the reference no longer does. The cases of the clauses that
-the file names are asked first, then all others. `equivalent.toml` lists mutants that change nothing that can
-be asked, each with its reason; one listed without a reason, or listed and caught, fails the run.
+A mutant is caught when a variant of a case that agrees with the reference no longer does. It is put to the
+variants that run its line, those with the shortest way first, until one notices. `--cases` then asks of each
+case whether it notices any mutant at all; a case that notices none catches nothing. Leaves with 1 when less
+than 95 % are caught, or when `equivalent.toml` or `unasked.toml` says more than is so.
 """
 
 from __future__ import annotations
 
-import signal
+import argparse
+import gc
 import sys
 import time
-import tomllib
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from refimpl.conformance.case import Variant, load_cases, variants
-from refimpl.conformance.planted.planting import exchanged
-from refimpl.conformance.runner import ask
-from refimpl.conformance.subject import Subject, open_subject
-from refimpl.conformance.verdict import PASS
-from tests.mutants.mutate import Mutant, functions_of, mutants_of
-
-ROOT = Path(__file__).resolve().parents[2]
-EQUIVALENT = Path(__file__).with_name("equivalent.toml")
-MODULES = (
-    "parallel.placement",
-    "parallel.memory",
-    "param.matcher",
-    "module.freezing",
-    "record.collecting",
-    "record.applying",
-    "tensor.gradient",
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
 )
-#: A case takes a millisecond; a mutant that takes longer than this for one runs for ever.
-SECONDS = 5.0
-BOUND = 0.95
+from rich.text import Text
+
+from refimpl.conformance.subject import Subject, open_subject
+from tests.mutants import scope
+from tests.mutants.idle import noticing_nothing
+from tests.mutants.mutate import functions_of, mutants_of
+from tests.mutants.reach import Reach, agreeing
+from tests.mutants.report import Report
+from tests.mutants.trial import Trial, tried
 
 
-class TooLongError(BaseException):
-    """Not an Exception, so that no case takes it for an answer."""
+def run(modules: Sequence[str], subject: Subject, reach: Reach, workers: int, console: Console) -> Report:
+    """Try every mutant of the modules that can be asked."""
+    report = Report(list({id(v.case): v.case for v in reach.asked}.values()))
+    listed = scope.equivalent()
+    trials = _trials(modules, reach, report)
+    reached = [trial for trial in trials if trial.asked]
+    noticed: dict[str, int] = {}
+    gc.collect()
+    gc.freeze()  # so that the forked processes share what is there
+    with _progress(console) as bar:
+        task = bar.add_task("mutants", total=len(reached), caught=0)
+        for place, number in tried(reached, subject, reach.asked, workers):
+            if number is not None:
+                noticed[reached[place].mutant.name] = number
+            bar.update(task, advance=1, caught=len(noticed))
+    for trial in trials:
+        mutant = trial.mutant
+        if mutant.name in noticed:
+            by = reach.asked[noticed[mutant.name]]
+            report.caught.append((mutant, by))
+            if mutant.name in listed:
+                report.faults.append(f"equivalent.toml: {mutant.name} is noticed by {by.label}")
+        elif mutant.name in listed:
+            report.excused.append(mutant)
+        else:
+            (report.survivors if trial.asked else report.unreached).append(mutant)
+    known = {trial.mutant.name for trial in trials}
+    report.faults += [
+        f"equivalent.toml: there is no mutant {name}"
+        for name in listed
+        if name.partition(":")[0] in modules and name not in known
+    ]
+    return report
 
 
-@contextmanager
-def limited() -> Iterator[None]:
-    def stop(*_: object) -> None:
-        raise TooLongError
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def agreeing(subject: Subject) -> list[Variant]:
-    """Every variant that the reference itself agrees with, the cheap ones first."""
-    asked = [variant for case in load_cases() for variant in variants(case) if variant.expect is not None]
-    return [variant for variant in asked if ask(subject, variant).verdict == PASS]
-
-
-def judge(mutant: Mutant, subject: Subject, asked: list[Variant]) -> str | None:
-    """The label of the first variant that notices the mutant."""
-    with exchanged(mutant.function, mutant.code):
-        for variant in asked:
-            try:
-                with limited():
-                    if ask(subject, variant).verdict != PASS:
-                        return variant.label
-            except (TooLongError, RecursionError, MemoryError):
-                return variant.label
-    return None
+def _trials(modules: Iterable[str], reach: Reach, report: Report) -> list[Trial]:
+    """A trial for each mutant of what is not set aside; what is set aside is checked and counted."""
+    aside = scope.unasked()
+    used: set[str] = set()
+    trials: list[Trial] = []
+    for module in modules:
+        for place, function in functions_of(module):
+            mutants = [Trial(m, reach.of(m.function, m.lines)) for m in mutants_of(place, function)]
+            entry = scope.covering(place, aside)
+            if entry is None:
+                trials += mutants
+                continue
+            used.add(entry)
+            report.aside[place] += len(mutants)
+            by = next((trial.asked[0] for trial in mutants if trial.asked), None)
+            if by is not None:
+                report.faults.append(f"unasked.toml: {place} is run by {reach.asked[by].label}")
+    if set(modules) == set(scope.modules()):
+        report.faults += [f"unasked.toml: there is no function {name}" for name in aside if name not in used]
+    return trials
 
 
-def main(modules: list[str]) -> int:
-    listed = {
-        entry["mutant"]: entry["reason"] for entry in tomllib.loads(EQUIVALENT.read_text())["equivalent"]
-    }
-    unfounded = [name for name, reason in listed.items() if len(reason.split()) < 3]
-    caught: Counter[str] = Counter()
-    survivors: list[Mutant] = []
-    excused = 0
-    by: Counter[str] = Counter()
+class _Speed(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed or 0:.0f} a second")
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+        TextColumn("{task.fields[caught]} caught"), _Speed(), TimeElapsedColumn(),
+        console=console, transient=True,
+    )  # fmt: skip
+
+
+def _print(report: Report, console: Console) -> None:
+    for word, mutants in (("survives", report.survivors), ("no case reaches", report.unreached)):
+        for mutant in mutants:
+            console.print(f"{word:17}{' '.join(mutant.name.split())[:240]}")
+    for fault in report.faults:
+        console.print(fault)
+    for module, caught, survivors, unreached, excused in report.modules():
+        console.print(
+            f"{module:32}{caught:5} caught{survivors:5} survive{unreached:5} not reached{excused:5} excused"
+        )
+    if report.idle is not None:
+        for case in report.idle:
+            console.print(f"catches nothing: {case.id} ({', '.join(case.clauses)})")
+        console.print(f"clauses that catch nothing: {', '.join(report.idle_clauses()) or 'none'}")
+    first = ", ".join(f"{clause} {number}" for clause, number in report.by_clause().most_common(12))
+    console.print(f"most by: {first}")
+    console.print(report.summary())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run, print, and write the report that was asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("modules", nargs="*", help="modules below refimpl, as param.matcher (default: all)")
+    parser.add_argument("--workers", type=int, default=2, help="processes at a time (default: 2)")
+    parser.add_argument("--cases", action="store_true", help="find the cases that catch nothing, too")
+    parser.add_argument("--report", type=Path, help="write all of it as Markdown to this file")
+    options = parser.parse_args(arguments)
+    known = scope.modules()
+    unknown = [name for name in options.modules if name not in known]
+    if unknown:
+        parser.error(f"no module of the reference: {', '.join(unknown)}")
+    console = Console(highlight=False, markup=False, soft_wrap=True)
     started = time.monotonic()
     with open_subject("refimpl") as subject:
-        asked = agreeing(subject)
-        for module in modules:
-            source = (ROOT / "refimpl" / f"{module.replace('.', '/')}.py").read_text()
-            first = [v for v in asked if any(name in source for name in v.case.clauses)]
-            known = set(map(id, first))
-            rest = [v for v in asked if id(v) not in known]
-            for place, function in functions_of(module):
-                for mutant in mutants_of(place, function):
-                    label = judge(mutant, subject, [*first, *rest])
-                    if label is not None:
-                        caught[module] += 1
-                        by[label.partition("[")[0]] += 1
-                        if mutant.name in listed:
-                            unfounded.append(f"{mutant.name} (caught by {label})")
-                    elif mutant.name in listed:
-                        excused += 1
-                    else:
-                        survivors.append(mutant)
-                        sys.stdout.write(f"survives  {mutant.name}\n")
-                        sys.stdout.flush()
-    for name in unfounded:
-        sys.stdout.write(f"wrongly listed as equivalent: {name}\n")
-    count = caught.total() + len(survivors)
-    score = caught.total() / count if count else 1.0
-    for module in modules:
-        missed = sum(mutant.place.startswith(f"{module}:") for mutant in survivors)
-        sys.stdout.write(f"{module:24}{caught[module]:5} caught {missed:5} survive\n")
-    shown = ", ".join(f"{label} {number}" for label, number in by.most_common(8))
-    sys.stdout.write(f"most by: {shown}\n")
-    sys.stdout.write(
-        f"{caught.total()} of {count} mutants caught ({score:.1%}), {excused} listed as equivalent, "
-        f"{time.monotonic() - started:.0f} s\n"
-    )
-    return 0 if score >= BOUND and not unfounded else 1
+        reach = Reach(subject, agreeing(subject))
+        console.print(f"{len(reach.asked)} variants traced in {time.monotonic() - started:.0f} s")
+        report = run(options.modules or known, subject, reach, options.workers, console)
+        if options.cases:
+            with _progress(console) as bar:
+                task = bar.add_task("cases", total=len(report.cases), caught=0)
+                report.idle = noticing_nothing(
+                    report, subject, reach, options.workers,
+                    lambda done: bar.update(task, completed=done, caught=done),
+                )  # fmt: skip
+    report.seconds = time.monotonic() - started
+    _print(report, console)
+    if options.report is not None:
+        options.report.write_text(report.markdown(), encoding="utf-8")
+    return 0 if report.passes else 1
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:] or list(MODULES)))
+    sys.exit(main())

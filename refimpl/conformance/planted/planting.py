@@ -103,5 +103,8 @@ def compiled(definition: ast.FunctionDef, function: FunctionType, file: str) -> 
     home.body[0].body = [definition]  # type: ignore[attr-defined]
     space = dict(function.__globals__)
     exec(compile(home, file, "exec", flags=_FLAGS, dont_inherit=True), space)
-    made: FunctionType = vars(space["Home"])[definition.name]
-    return made.__code__.replace(co_qualname=function.__code__.co_qualname)
+    made: Any = vars(space["Home"])[definition.name]
+    # `__init_subclass__` and `__class_getitem__` are class methods, `__new__` is static, without being told.
+    made = getattr(made, "__func__", made)
+    code: CodeType = made.__code__
+    return code.replace(co_qualname=function.__code__.co_qualname)

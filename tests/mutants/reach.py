@@ -1,0 +1,94 @@
+"""Which variants run which lines of the reference: a mutant is put only to those that come by its line."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Sequence
+from functools import _lru_cache_wrapper, partial
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import coverage
+
+from refimpl.conformance.case import Variant, load_cases, variants
+from refimpl.conformance.runner import ask
+from refimpl.conformance.subject import Subject
+from refimpl.conformance.verdict import PASS
+from refimpl.param.rust_regex import places
+from refimpl.tensor import codes
+from refimpl.tensor.device import Device
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def agreeing(subject: Subject, prefix: str = "") -> list[Variant]:
+    """Every variant that the reference itself agrees with."""
+    asked = [variant for case in load_cases(prefix=prefix) for variant in variants(case)]
+    return [v for v in asked if v.expect is not None and ask(subject, v).verdict == PASS]
+
+
+class Reach:
+    """The variants that ran a line, those with the shortest way first: they say most about it."""
+
+    def __init__(self, subject: Subject, asked: Sequence[Variant]) -> None:
+        self.asked = asked
+        self._by_line: dict[str, dict[int, list[int]]] = {}
+        tracer = coverage.Coverage(data_file=None, source=["refimpl"], config_file=False)
+        tracer.start()
+        for number, variant in enumerate(asked):
+            forget()
+            tracer.switch_context(str(number))
+            ask(subject, variant)
+        tracer.stop()
+        data = tracer.get_data()
+        for file in data.measured_files():
+            lines = data.contexts_by_lineno(file)
+            self._by_line[file] = {line: [int(n) for n in names if n] for line, names in lines.items()}
+        length = [0] * len(asked)
+        for lines in self._by_line.values():
+            for numbers in lines.values():
+                for number in numbers:
+                    length[number] += 1
+        for lines in self._by_line.values():
+            for numbers in lines.values():
+                numbers.sort(key=lambda number: (length[number], number))
+        self._length = length
+
+    def of(self, function: FunctionType, lines: Iterable[int]) -> list[int]:
+        """The numbers of the variants that run one of the lines of a function's file."""
+        by_line = self._by_line.get(function.__code__.co_filename, {})
+        found = {number for line in lines for number in by_line.get(line, ())}
+        return sorted(found, key=lambda number: (self._length[number], number))
+
+
+def forget() -> None:
+    """Empty what functions remember from call to call, and make again what was made at import.
+
+    So each variant runs these functions, and a mutant of one is seen by whoever asks.
+    """
+    for one in _remembering():
+        one.cache_clear()
+    Device._known.clear()
+    for made, *how in _CODES:
+        made.__init__(*how)
+    places._HOLDS.update(places._word_places("", partial(places._in_class, "W")))
+    places._HOLDS.update(places._word_places("ASCII_", places._in_ascii_word))
+
+
+def _remembering() -> list[_lru_cache_wrapper[object]]:
+    if not _KEPT:
+        _KEPT.extend(
+            one
+            for one in gc.get_objects()
+            if isinstance(one, _lru_cache_wrapper) and one.__module__.startswith("refimpl.")
+        )
+    return _KEPT
+
+
+_KEPT: list[_lru_cache_wrapper[object]] = []
+#: The tables of element codes, and what each is made from.
+_CODES: tuple[tuple[Any, ...], ...] = (
+    *((codes.E4M3, 8, 3, 7), (codes.E5M2, 8, 2, 15), (codes.E2M1, 4, 1, 1)),
+    *((made, bits) for bits, made in codes._INTEGERS.items()),
+)
