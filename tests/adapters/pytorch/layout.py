@@ -95,8 +95,9 @@ def unpacked(scheme: Scheme, content: bytes, shape: list[int]) -> torch.Tensor:
     codes = (words[:, None] >> (torch.arange(count) * bits)) & ((1 << bits) - 1)
     if scheme.value != "E2M1":
         codes = codes - ((codes >> (bits - 1)) << bits)
-    rows = codes.reshape(math.prod(shape[:-1]), -1)
-    return rows[:, : shape[-1] if shape else 1].reshape(shape).to(torch.int8)
+    length = shape[-1] if shape else 1
+    rows = codes.reshape(math.prod(shape[:-1]), -(-length // count) * count)
+    return rows[:, :length].reshape(shape).to(torch.int8)
 
 
 def bytes_as(content: bytes, dtype: torch.dtype) -> torch.Tensor:

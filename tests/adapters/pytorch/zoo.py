@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .data import Step
+from .outcome import LackingError
 
 
 def struct(name: str, **fields: Step) -> Step:
@@ -76,6 +77,60 @@ def containers(_: Step) -> Step:
     )
 
 
+def pick(variant: str, payload: Step) -> Step:
+    return {"enum": "Pick", "variant": variant, "payload": payload}
+
+
+def picked(args: Step) -> Step:
+    """`zoo/pick`: one variant with its payload."""
+    payloads: dict[str, Step] = {
+        "One": linear(1),
+        "Two": struct("Nested", inner=linear(1)),
+        "Plain": {"const": 1.0},
+        "Skipped": {"skip": "a layer"},
+        "List": {"vec": [linear(1)]},
+    }
+    variant = args.get("variant", "One")
+    return pick(variant, payloads[variant])
+
+
+def nested(_: Step) -> Step:
+    picks = [pick("One", linear(5)), pick("Plain", {"const": 2.0}), pick("List", {"vec": [linear(7, False)]})]
+    return struct(
+        "Deep",
+        a=struct("Nested", inner=linear(1)),
+        pick=pick("Two", struct("Nested", inner=linear(3))),
+        picks={"vec": picks},
+    )
+
+
+def generic(args: Step) -> Step:
+    bodies: dict[str, Step] = {
+        "linear": linear(1),
+        "option": {"some": linear(1)},
+        "options": {"vec": [{"some": linear(1)}, {"none": True}]},
+        "f64": {"const": 1.5},
+        "usize": {"const": 3},
+        "string": {"const": 'hi "q"'},
+    }
+    body = args.get("of", "linear")
+    if body not in bodies:
+        raise LackingError(f"fixture zoo/generic of {body}")
+    return struct("Gen", module=bodies[body], own=single("float", 9, [1]))
+
+
+def tensors(args: Step) -> Step:
+    if args.get("require_grad"):
+        raise LackingError("a tensor that is no parameter and takes a gradient")
+    return struct(
+        "Tensors",
+        t={"tensor": {"kind": "float", "seed": 1, "shape": [1, 2]}},
+        i={"tensor": {"kind": "int", "seed": 2, "shape": [2]}},
+        b={"tensor": {"kind": "bool", "seed": 3, "shape": [2]}},
+        weight=single("float", 4, [2]),
+    )
+
+
 def recursive(_: Step) -> Step:
     def tree(first: int, children: list[Step], below: Step) -> Step:
         return struct("Tree", layer=linear(first), children={"vec": children}, next=below)
@@ -94,6 +149,13 @@ ZOO: dict[str, Callable[[Step], Step]] = {
     "zoo/running": running,
     "zoo/shared": shared,
     "zoo/containers": containers,
+    "zoo/pick": picked,
+    "zoo/nested": nested,
+    "zoo/generic": generic,
+    "zoo/tensors": tensors,
+    # What is no module field is an attribute like any other: its value shows nowhere.
+    "zoo/constants": lambda _: struct("Consts", p={"const": 0.5}, weight=single("float", 1, [1])),
+    "zoo/skip": lambda _: struct("Skips", weight=single("float", 1, [1]), level={"skip": 4}),
     "zoo/recursive": recursive,
     "zoo/unit": lambda _: struct("Unit"),
     "zoo/tuple10": lambda _: struct("Ten", t={"tuple": [single("float", i, [1]) for i in range(1, 11)]}),
