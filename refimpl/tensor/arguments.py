@@ -94,3 +94,11 @@ def as_dim(dim: int, rank: int, operation: str) -> int:
     if not -rank <= axis < rank:
         raise failed(operation, f"BoundsError: dimension {axis} out of bounds: 0..{rank}")
     return axis % rank
+
+
+def no_second_axis() -> TensorError:
+    """Burn counts back from the one axis, past 0."""
+    return TensorError(
+        f"index out of bounds: the len is 1 but the index is {2**64 - 1}",
+        hint="a tensor of one axis has no two to exchange",
+    )

@@ -13,6 +13,7 @@ from ..errors import AlreadyQuantizedError, ArgumentTypeError, TensorError
 from .blocks import BlockLayout
 from .dtype import DType
 from .float_tensor import Tensor
+from .gradient import GradState
 from .scales import SMALLEST, max_representable
 from .scheme import QuantScheme, ScaleDtype
 
@@ -88,7 +89,7 @@ def compute_range(scheme: QuantScheme, tensor: Tensor, calibration: Calibration)
         mean = _mean_of_all(values) if scheme.per_block is None else _mean_of_blocks(values, layout)
         return CalibrationRange(_tensor(-mean, grid, tensor), _tensor(mean, grid, tensor))
     if scheme.per_block is None and not values.size:
-        raise TensorError("min: cannot reduce an empty tensor", clause="QNT-12")
+        raise _empty("min", tensor, "QNT-12")
     least, greatest = _extremes(values, layout, whole=scheme.per_block is None)
     return CalibrationRange(_tensor(least, grid, tensor), _tensor(greatest, grid, tensor))
 
@@ -139,7 +140,7 @@ def _two_levels(scales: NDArray[Any], dtype: ScaleDtype, like: Tensor) -> QParam
             hint="with two levels the block scales are F16 or UE4M3",
         )
     if not scales.size:
-        raise TensorError("max: cannot reduce an empty tensor", clause="QNT-15")
+        raise _empty("max", like, "QNT-15")
     wide = scales.astype(np.float32)
     whole = np.maximum(wide.max() / max_representable(dtype), SMALLEST).astype(np.float32)
     normalised = (wide / whole).astype(scales.dtype)
@@ -226,7 +227,18 @@ def _sum(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _tensor(values: NDArray[Any], shape: tuple[int, ...], like: Tensor) -> Tensor:
-    return Tensor.from_data(np.asarray(values).reshape(shape), like.device, like.dtype)
+    """What an operation on `like` gives: of a tracked tensor it is tracked."""
+    return like._with(Tensor.from_data(np.asarray(values).reshape(shape), like.device, like.dtype)._array)
+
+
+def _empty(name: str, tensor: Tensor, clause: str) -> TensorError:
+    """Burn reduces a tensor in a context along an axis, and a tracked one with the place of what it found."""
+    match tensor.grad_state:
+        case GradState.PLAIN:
+            return TensorError(f"{name}: cannot reduce an empty tensor", clause=clause)
+        case GradState.UNTRACKED:
+            return TensorError(f"{name}_dim: dimension 0 has size 0", clause=clause)
+    return TensorError(f"{name}_dim_with_indices: dimension 0 has size 0", clause=clause)
 
 
 def _check(scheme: object, tensor: object, calibration: object) -> None:

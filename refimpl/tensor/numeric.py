@@ -16,6 +16,7 @@ from .core import AnyTensor, Number, make
 from .creation import number
 from .dtype import DType, Kind
 from .gradient import LEAF, NON_LEAF
+from .namespace import Space
 from .operands import common_shape, of_operands, same_dtype
 from .settings import locked_settings
 from .shaping import ShapedTensor
@@ -185,8 +186,11 @@ class NumericTensor(ShapedTensor):
         half = dtype.itemsize == 2 and dtype.is_float
         if half:
             array = space.astype(array, _F32)
+        elements = array
         array = self._run(space.reduce, name, array, axis, _F32 if half else dtype)
         if axis is None:
+            if name == "sum" and dtype.is_float and not half:
+                array = _from_minus_zero(space, elements, array)
             array = space.xp.reshape(space.asarray(array), (1,))
         return self._with(space.astype(array, dtype) if half else array)
 
@@ -301,3 +305,8 @@ def _same_kind(operation: str, lhs: AnyTensor, rhs: AnyTensor) -> None:
 
 
 __all__ = ["NumericTensor", "as_bool", "number"]
+
+
+def _from_minus_zero(space: Space, elements: Any, total: Any) -> Any:
+    """The sum as if it began with -0.0, as Rust's does: so much come no elements, and negative zeros, to."""
+    return -total if total == 0 and space.xp.all(space.xp.signbit(elements)) else total

@@ -130,16 +130,21 @@ def has_padding(scheme: QuantScheme, shape: tuple[int, ...]) -> bool:
     return codes == 1 or extent % codes != 0
 
 
+def _scales_move(scheme: QuantScheme) -> bool:
+    """Whether there are scales of blocks, and codes that trade places."""
+    return scheme.per_block is not None and scheme.store.is_packed and scheme.store.axis > 0
+
+
 def stored_order(scales: NDArray[Any], grid: tuple[int, ...], scheme: QuantScheme) -> NDArray[Any]:
     """Block scales in the order of storage: the grid's axes trade places as the codes' do (QNT-30)."""
-    if scheme.store.is_packed and scheme.store.axis:
+    if _scales_move(scheme):
         return np.ascontiguousarray(scales.reshape(grid).swapaxes(-1 - scheme.store.axis, -1)).reshape(-1)
     return scales.reshape(-1)
 
 
 def grid_order(scales: NDArray[Any], grid: tuple[int, ...], scheme: QuantScheme) -> NDArray[Any]:
     """Block scales of a file in row-major order over the grid (QNT-30)."""
-    if scheme.store.is_packed and scheme.store.axis:
+    if _scales_move(scheme):
         swapped = list(grid)
         axis = -1 - scheme.store.axis
         swapped[axis], swapped[-1] = swapped[-1], swapped[axis]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import TensorError, UnsupportedDTypeError
 from ..rust_text import debug_shape
 from . import gradient, packing, quantizing
-from .arguments import as_dim, as_ints, check_dtype, failed
+from .arguments import as_dim, as_ints, check_dtype, failed, no_second_axis
 from .blocks import aligned
 from .calibration import Calibration, QParams, compute_q_params, compute_range
 from .core import AnyTensor, Number
@@ -54,6 +54,7 @@ class QuantizedTensor(Tensor):
                 clause="QNT-30",
                 hint=f"its layout takes {needed} bytes",
             )
+        quantizing.check_scales(scheme, data.shape)
         try:
             np.broadcast_to(np.uint8(0), data.shape)  # what it is dequantised to must be an array
             array = quantizing.without_padding(array, scheme, data.shape)
@@ -217,22 +218,26 @@ class QuantizedTensor(Tensor):
             raise failed("Squeeze", f"Can't squeeze dimension {at} because its size is not 1")
         return self.reshape(self.shape[:at] + self.shape[at + 1 :])
 
-    def swap_dims(self, dim1: int, dim2: int) -> Self:
-        """The elements with two axes exchanged; the block's extents and the packing axis follow."""
-        axes = list(range(self.rank))
-        one, two = as_dim(dim1, self.rank, "Swap Dims"), as_dim(dim2, self.rank, "Swap Dims")
-        axes[one], axes[two] = two, one
-        return self.permute(axes)
-
     def permute(self, axes: Sequence[int]) -> Self:
-        """The elements with their axes in another order; the block's extents and the packing axis follow."""
+        """The elements with their axes in another order; the block's extents and the packing axis follow.
+
+        In the order that they have this tensor itself: nothing is quantised anew.
+        """
         order = [as_dim(axis, self.rank, "Permute") for axis in as_ints(axes, "an axis")]
+        if order == list(range(self.rank)):
+            return self
         if sorted(order) != list(range(self.rank)):
             raise failed("Permute", f"The axes {order} do not name each of the {self.rank} axes once.")
         return self._rearranged(lambda t: t.permute(order), self.scheme.permuted(order))
 
     def transpose(self) -> Self:
-        """The last two axes exchanged."""
+        """The last two axes exchanged.
+
+        Raises:
+            TensorError: There is one axis alone.
+        """
+        if self.rank == 1:
+            raise no_second_axis()
         return self.swap_dims(-2, -1)
 
     def flip(self, axes: Sequence[int]) -> Self:

@@ -46,7 +46,7 @@ def encode(values: NDArray[Any], scheme: QuantScheme, q_params: QParams) -> NDAr
         values = np.ascontiguousarray(values)
     given = np.asarray(q_params.scales.to_numpy()).reshape(-1)
     if not given.size:
-        raise TensorError("quantized tensor must have at least one scale factor", clause="QNT-25")
+        raise no_scale()
     with np.errstate(all="ignore"):
         stored = scales.validated(given.astype(F32), scheme.scale_dtype)
     whole = _whole(scheme, q_params)
@@ -274,6 +274,33 @@ def _tiles(
         yield row * each, piece, spread[row : row + rows]
 
 
+def check_scales(scheme: QuantScheme, shape: tuple[int, ...]) -> None:
+    """Refuse stored scales that Burn does not take: none at all, or one of the whole tensor that is no f32.
+
+    Raises:
+        TensorError: as above.
+
+    Clauses: QNT-25, QNT-31.
+    """
+    if 0 in grid(scheme, shape):
+        raise no_scale()
+    _check_levels(scheme)
+
+
+def no_scale() -> TensorError:
+    """An empty tensor in blocks has none."""
+    return TensorError("quantized tensor must have at least one scale factor", clause="QNT-25")
+
+
+def _check_levels(scheme: QuantScheme) -> None:
+    if scheme.has_two_levels and scheme.per_tensor is not ScaleDtype.F32:
+        raise TensorError(
+            f"a two-level scheme stores its per-tensor scale as f32, got {scheme!r}",
+            clause="QNT-31",
+            hint="per_tensor=ScaleDtype.F32",
+        )
+
+
 def _whole(scheme: QuantScheme, q_params: QParams) -> np.float32 | None:
     """The scale of the whole tensor, checked against the scheme (QNT-24, QNT-31)."""
     given = q_params.global_scale
@@ -291,10 +318,5 @@ def _whole(scheme: QuantScheme, q_params: QParams) -> np.float32 | None:
         )
     if repr(given.dtype) != "F32":
         raise TensorError(f"the per-tensor scale must be an f32 tensor, got {given.dtype}", clause="QNT-24")
-    if scheme.per_tensor is not ScaleDtype.F32:
-        raise TensorError(
-            f"a two-level scheme stores its per-tensor scale as f32, got {scheme!r}",
-            clause="QNT-31",
-            hint="per_tensor=ScaleDtype.F32",
-        )
+    _check_levels(scheme)
     return np.float32(scales.validated(given.to_numpy().reshape(-1), ScaleDtype.F32)[0])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..errors import ArgumentTypeError, TensorError
-from .arguments import as_dim, as_int, as_ints, failed
+from .arguments import as_dim, as_int, as_ints, failed, no_second_axis
 from .core import AnyTensor, Number
 from .creation import CreatedTensor
 from .dtype import Kind
@@ -74,24 +74,37 @@ class ShapedTensor(CreatedTensor):
         return self.reshape((*dims[:first], math.prod(dims[first : last + 1]), *dims[last + 1 :]))
 
     def transpose(self) -> Self:
-        """The last two axes exchanged."""
-        return self.swap_dims(-2, -1)
+        """The last two axes exchanged; a tensor of one axis stays as it is.
+
+        Raises:
+            TensorError: Floats of one axis on an autodiff device, where Burn panics.
+        """
+        if self.rank > 1:
+            return self.swap_dims(-2, -1)
+        if self.dtype.is_float and self.device.is_autodiff:
+            raise no_second_axis()
+        return self
 
     @property
     def T(self) -> Self:  # noqa: N802 - the name that everyone knows
         """The last two axes exchanged: `transpose()`."""
-        return self.swap_dims(-2, -1)
+        return self.transpose()
 
     def swap_dims(self, dim1: int, dim2: int) -> Self:
-        """Two axes exchanged."""
+        """Two axes exchanged; one with itself leaves this tensor."""
         axes = list(range(self.rank))
         one, two = as_dim(dim1, self.rank, "Swap Dims"), as_dim(dim2, self.rank, "Swap Dims")
         axes[one], axes[two] = two, one
-        return self._with(self._run(self._space.xp.permute_dims, self._array, tuple(axes)))
+        return self.permute(axes)
 
     def permute(self, axes: Sequence[int]) -> Self:
-        """The axes in another order: axis `i` of the result is axis `axes[i]` of this tensor."""
+        """The axes in another order: axis `i` of the result is axis `axes[i]` of this tensor.
+
+        In the order that they have this tensor itself: no operation is recorded, and nothing quantised anew.
+        """
         order = _axes("Permute", axes, self.rank)
+        if order == tuple(range(self.rank)):
+            return self
         if len(order) != self.rank:
             raise failed("Permute", f"The axes {list(order)} do not name each of the {self.rank} axes once.")
         return self._with(self._run(self._space.xp.permute_dims, self._array, order))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from refimpl.errors import ArgumentTypeError, TensorError
 from refimpl.tensor.device import Device
 from refimpl.tensor.dtype import DType
+from refimpl.tensor.gradient import GradState
 from refimpl.tensor.tensor import BoolTensor, IntTensor, Tensor
 
 CPU = Device("cpu")
@@ -164,3 +165,19 @@ def test_permuting_back_gives_the_tensor_again(order: list[int]) -> None:
     back = [order.index(axis) for axis in range(3)]
 
     assert X.permute(order).permute(back).to_data() == X.to_data()
+
+
+def test_axes_that_stay_where_they_are_record_no_operation() -> None:
+    leaf = Tensor.from_data(np.ones((2, 3), np.float32), Device("cpu").autodiff()).require_grad()
+
+    assert leaf.permute([0, -1]) is leaf
+    assert leaf.swap_dims(1, 1) is leaf
+    assert leaf.permute([1, 0]).grad_state is GradState.NON_LEAF
+
+
+def test_floats_of_one_axis_are_transposed_where_no_graph_is_recorded() -> None:
+    plain = Tensor.from_data(np.ones(2, np.float32), Device("cpu"))
+
+    assert plain.transpose() is plain
+    with pytest.raises(TensorError, match="the len is 1"):
+        plain.autodiff().transpose()

@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from random import Random
 
 from hypothesis import strategies as st
 
 from .. import generate, generate_adapt, generate_quant
+from . import arrays, sequences, texts
 from .bytes import broken_files
 from .comparison import Trace
 
-_QUANTISED = "qnt.drawn"
-#: The themes of `generate.py`, `generate_adapt.py` and `generate_quant.py`, by name.
-THEMES = (*generate.COUNTS, *generate_adapt.COUNTS, _QUANTISED)
+
+def _generated(theme: str, rng: Random) -> Trace:
+    drawer = generate_adapt if theme in generate_adapt.COUNTS else generate
+    return Trace(*drawer.trace_of(theme, rng))
+
+
+def _quantised(rng: Random) -> Trace:
+    steps, clauses, _ = generate_quant.trace_of(rng)
+    return Trace(tuple(steps), clauses, ("quant",))
+
+
+#: Those that the cases were generated from, and those that only the fuzzer draws, by name.
+DRAWERS: dict[str, Callable[[Random], Trace]] = {
+    **{theme: partial(_generated, theme) for theme in (*generate.COUNTS, *generate_adapt.COUNTS)},
+    "qnt.drawn": _quantised,
+    "parameters": sequences.parameters,
+    "running": sequences.running,
+    "layered": sequences.layered,
+    "by_group": sequences.by_group,
+    "saved": sequences.saved,
+    "ids": texts.ids,
+    "patterns": texts.patterns,
+    "tensors": arrays.tensors,
+    "quantised": arrays.quantised,
+    "schemes": arrays.schemes,
+    "devices": arrays.devices,
+    "containers": arrays.containers,
+}
+THEMES = tuple(DRAWERS)
 
 _SEEDS = st.integers(0, 2**64 - 1)
 
@@ -32,11 +61,7 @@ def files(*, shrinking: bool = False) -> st.SearchStrategy[Trace]:
 
 
 def _drawn(theme: str, rng: Random) -> Trace:
-    if theme == _QUANTISED:
-        steps, clauses, _ = generate_quant.trace_of(rng)
-        return Trace(tuple(steps), clauses, ("quant",))
-    drawer = generate_adapt if theme in generate_adapt.COUNTS else generate
-    return Trace(*drawer.trace_of(theme, rng))
+    return DRAWERS[theme](rng)
 
 
 def _randoms(shrinking: bool) -> st.SearchStrategy[Random]:

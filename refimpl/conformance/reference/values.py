@@ -146,15 +146,13 @@ def _step(tensor: Any, name: str, step: Any) -> Any:
             return tensor.transpose()
         case "reshape":
             return tensor.reshape(tuple(step[1]))
-        case "zeros_like":
-            return tensor.zeros_like()
-        case "ones_like":
-            return tensor.ones_like()
+        case "zeros_like" | "ones_like" if not isinstance(tensor, BoolTensor):
+            return getattr(tensor, name)()
         case "detach":
             return tensor.detach() if isinstance(tensor, Tensor) else tensor
         case "set_require_grad":
             return with_require_grad(tensor, step[1])
-        case "cast":
+        case "cast" if read_dtype(step[1]).kind is tensor.dtype.kind:
             return tensor.cast(read_dtype(step[1]))
     raise StepError(f"{step!r} is no expression of {type(tensor).__name__}")
 

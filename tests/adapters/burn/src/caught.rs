@@ -31,7 +31,7 @@ const KINDS: &[(&str, &[&str])] = &[
     ("ParamId", &["out of range for slice of length 8"]),
     ("DType", &["Expected float dtype", "Expected int dtype", "Expected bool dtype"]),
     ("Cast", &["cannot be represented", "InvalidBitPattern"]),
-    ("Layout", &["is invalid for input of size", "Quantized layout for shape"]),
+    ("Layout", &["is invalid for input of size", "Quantized layout for shape", "quantized tensor layout is invalid"]),
     // The one axis of a tensor, counted back past 0: `transpose` has no second one.
     ("Tensor", &["the len is 1 but the index is 18446744073709551615"]),
     ("Quantized", &[
@@ -41,7 +41,7 @@ const KINDS: &[(&str, &[&str])] = &[
     ]),
     ("Rank", &["LoRA rank must be"]),
     ("DeviceMismatch", &["same device", "mismatched devices"]),
-    ("Tensor", &["Shape", "shape", "Tensor Operation Error", "dimension", "Dimension"]),
+    ("Tensor", &["Shape", "shape", "Tensor Operation Error", "storage: dtype mismatch", "dimension", "Dimension"]),
 ];
 pub fn panic_kind(text: &str) -> &'static str {
     KINDS.iter().find(|(_, parts)| parts.iter().any(|p| text.contains(p))).map_or("Other", |(kind, _)| kind)
