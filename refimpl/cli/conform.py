@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from ..conformance.case import Case, load_cases, selected
+from ..conformance.case import Case, load_cases, of_size, selected
 from ..conformance.clauses import TRUTHS, load_clauses, not_applicable
 from ..conformance.expectations import Expectations, expectations_file, read_expectations
 from ..conformance.report import Report, unknown_clauses
@@ -97,7 +97,7 @@ def command(
         raise click.UsageError(f"there is no file {known}")
     clauses = load_clauses()
     kinds = truths or (TRUTHS[:2] if subject == "burn" else TRUTHS)
-    asked = _of_size(_choose(load_cases(folder), chapters, ids, kinds), size)
+    asked = of_size(_choose(load_cases(folder), chapters, ids, kinds), size)
     for case, name in unknown_clauses(asked, clauses):
         raise CaseError(f"case {case.id} names {name}, which no chapter has")
     in_question = {name: clause for name, clause in clauses.items() if clause.truth in kinds}
@@ -133,16 +133,6 @@ def command(
     else:
         print_report(report, whole=not ids)
     return report.exit_code()
-
-
-def _of_size(cases: list[Case], size: str) -> list[Case]:
-    """All cases, those of level `must`, or for each clause the first that asks it before any other."""
-    if size == "core":
-        return [case for case in cases if case.level == "must"]
-    if size == "smoke":
-        first = {case.clauses[0]: case for case in reversed(cases)}
-        return [case for case in cases if first[case.clauses[0]] is case]
-    return cases
 
 
 def _kept(events: Iterator[Event], seen: list[Result] | None) -> Iterator[Event]:

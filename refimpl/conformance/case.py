@@ -224,6 +224,16 @@ def selected(case_id: str, prefix: str) -> bool:
     return not prefix or case_id == prefix or case_id.startswith(prefix + ".")
 
 
+def of_size(cases: list[Case], size: str) -> list[Case]:
+    """All cases (`full`), those of level `must` (`core`), or for each clause the first that asks it (`smoke`)."""
+    if size == "core":
+        return [case for case in cases if case.level == "must"]
+    if size == "smoke":
+        first = {case.clauses[0]: case for case in reversed(cases)}
+        return [case for case in cases if first[case.clauses[0]] is case]
+    return cases
+
+
 def chosen(case: Case) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each choice on the axes, with the name that it has in `expect`."""
     for indices in itertools.product(*(range(len(values)) for values in case.axes.values())):

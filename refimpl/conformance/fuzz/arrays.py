@@ -165,7 +165,7 @@ def containers(rng: Random) -> Trace:
 
 
 def schemes(rng: Random) -> Trace:
-    """Schemes, valid and not, with what follows from them: layouts, ranges, scales, and bytes read as codes."""
+    """Schemes, valid and not, with what follows from them: layouts, scales, and bytes read as codes."""
     steps: list[Step] = []
     for _ in range(rng.randint(1, 4)):
         shape = rng.choice(([4], [2, 4], [3, 2], [2, 2, 4], [0, 2], [1]))

@@ -9,7 +9,7 @@ import pytest
 
 from refimpl.conformance.case import bare
 from refimpl.conformance.clauses import load_clauses
-from refimpl.conformance.fuzz.comparison import name_of, stops
+from refimpl.conformance.fuzz.comparison import stops
 from refimpl.conformance.fuzz.traces import DRAWERS
 from refimpl.conformance.subject import open_subject
 
