@@ -6,7 +6,6 @@ import hashlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,8 @@ from refimpl.conformance.runner import run
 from refimpl.conformance.sandbox import sandboxed
 from refimpl.errors import SubjectError
 
+from .conftest import FLIGHT
 from .folder import case_of, write_case
-
-FLIGHT = Path(__file__).with_name("flight.py")
 
 
 def cases(root: Path, *steps: dict[str, Any]) -> list[Any]:
@@ -34,15 +32,6 @@ def cases(root: Path, *steps: dict[str, Any]) -> list[Any]:
 
 def echo(value: object = 1) -> dict[str, Any]:
     return {"do": "echo", "value": value}
-
-
-@pytest.fixture
-def flight(tmp_path: Path) -> Iterator[ProcessSubject]:
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    subject = ProcessSubject([sys.executable, str(FLIGHT), str(tmp_path)], str(scratch))
-    yield subject
-    subject.close()
 
 
 def verdicts(events: list[Event]) -> list[str]:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from refimpl.conformance.fuzz.comparison import Comparison, Disagreement, Trace
 from refimpl.conformance.process import ProcessSubject
 from refimpl.conformance.subject import InProcess
-
-FLIGHT = Path(__file__).parents[1] / "flight.py"
 
 
 class One:
@@ -24,15 +18,6 @@ class One:
 
     def case(self, name: str, steps: list[Any]) -> list[dict[str, Any]]:
         return [{"ok": step.get("wanted", 1)} for step in steps]
-
-
-@pytest.fixture
-def flight(tmp_path: Path) -> Iterator[ProcessSubject]:
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    subject = ProcessSubject([sys.executable, str(FLIGHT), str(tmp_path)], str(scratch))
-    yield subject
-    subject.close()
 
 
 def told(subject: ProcessSubject, *steps: dict[str, Any]) -> list[tuple[str, int]]:
