@@ -29,6 +29,8 @@ def parsed(
     if sizes is not None and (0 in sizes or len(scheme.block[0]) > len(shape)):  # type: ignore[index]
         raise LackingError("a block without an extent, or of more axes than the tensor")
     grid = [1] if sizes is None else [-(-dim // size) for dim, size in zip(shape, sizes, strict=True)]
+    if not math.prod(grid):
+        raise LackingError("blocks of nothing")
     dtype = kept_as(scheme.scale_dtype)[0]
     last = 4 if scheme.two_level else 0
     start = len(content) - last - math.prod(grid) * dtype.itemsize
