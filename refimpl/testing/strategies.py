@@ -7,7 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ..conformance.reference import module_steps
+from ..conformance.reference.dynamic import dynamic
+from ..conformance.reference.parameters import Site
 from ..conformance.reference.state import State
 from ..conformance.tree import draw_tree
 from ..module.trait import ModuleTrait
@@ -82,9 +83,7 @@ def placements(*, max_devices: int = 5, max_layers: int = 12) -> st.SearchStrate
 def _module(nodes: int, seed: int, device: str) -> ModuleTrait:
     tree: dict[str, Any] = draw_tree(Random(seed), nodes).root
     state = State()
-    build = {"fixture": "dynamic/1", "args": {"tree": tree, "device": device}, "as": "m"}
-    module_steps.run(state, "build", build)
-    return state.module("m")
+    return dynamic(Site(state, state.device(device), 0), {"tree": tree})
 
 
 def _record(module: ModuleTrait) -> ModuleRecord:
