@@ -1,8 +1,8 @@
 """Files from hand to hand: each subject writes some, each subject reads what each other wrote.
 
 No answer is stored. What a record file holds is what its writer says of the module, or of the container, that
-it wrote; a reader agrees when it says the same after it has read the file. What a safetensors file holds stands in
-the request.
+it wrote; a reader agrees when it says the same after it has read the file. What a safetensors file holds
+stands in the request.
 """
 
 from __future__ import annotations
