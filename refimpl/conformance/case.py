@@ -225,7 +225,7 @@ def selected(case_id: str, prefix: str) -> bool:
 
 
 def of_size(cases: list[Case], size: str) -> list[Case]:
-    """All cases (`full`), those of level `must` (`core`), or for each clause the first that asks it (`smoke`)."""
+    """All cases (`full`), those of level `must` (`core`), or the first that asks each clause (`smoke`)."""
     if size == "core":
         return [case for case in cases if case.level == "must"]
     if size == "smoke":
