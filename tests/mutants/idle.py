@@ -1,8 +1,8 @@
 """The cases that catch nothing: no mutant of any line that they run changes their answer.
 
 A case that noticed a mutant first has shown that it can. Every other one is put to mutants of the lines that
-it runs, those that the fewest variants run first, until it notices one; it catches nothing only when it has
-been put to all of them, less those that no case notices.
+it runs and that some case notices, those that the fewest variants run first, until it notices one. One that
+notices none of the first `most` of them is told as catching nothing.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from tests.mutants.trial import Trial, tried
 
 
 def noticing_nothing(
-    report: Report, subject: Subject, reach: Reach, workers: int, tell: Callable[[int], object]
+    report: Report, subject: Subject, reach: Reach, workers: int, most: int, tell: Callable[[int], object]
 ) -> list[Case]:
     """The cases that notice no mutant; `tell` hears how many cases are known to notice one."""
-    waiting = _waiting(report, reach)
+    waiting = _waiting(report, reach, most)
     cases = {case.id: case for case in report.cases}
     idle = [cases[name] for name in set(cases) - set(waiting) - set(report.by_case())]
     turn = 0
@@ -41,14 +41,14 @@ def noticing_nothing(
     return sorted(idle, key=lambda case: case.id)
 
 
-def _waiting(report: Report, reach: Reach) -> dict[str, list[Trial]]:
+def _waiting(report: Report, reach: Reach, most: int) -> dict[str, list[Trial]]:
     """For each case that noticed nothing first: the mutants that it comes by, the rare ones first."""
     shown = report.by_case()
     found: defaultdict[str, list[Trial]] = defaultdict(list)
     reached = [(mutant, reach.of(mutant.function, mutant.lines)) for mutant, _ in report.caught]
     for mutant, numbers in sorted(reached, key=lambda pair: len(pair[1])):
         for name, mine in _by_case(mutant, numbers, reach).items():
-            if name not in shown:
+            if name not in shown and len(found[name]) < most:
                 found[name].append(Trial(mutant, mine))
     return dict(found)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import _lru_cache_wrapper, partial
 from pathlib import Path
@@ -15,10 +16,12 @@ from refimpl.conformance.case import Variant, load_cases, variants
 from refimpl.conformance.runner import ask
 from refimpl.conformance.subject import Subject
 from refimpl.conformance.verdict import PASS
-from refimpl.param.rust_regex import places
+from refimpl.param.rust_regex import places, unicode_data
 from refimpl.tensor import codes
 from refimpl.tensor.device import Device
 
+#: One variant in so many is traced while it makes its tables.
+_TABLES_EACH = 16
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -29,7 +32,10 @@ def agreeing(subject: Subject, prefix: str = "") -> list[Variant]:
 
 
 class Reach:
-    """The variants that ran a line, those with the shortest way first: they say most about it."""
+    """The variants that ran a line, those with the shortest way first: they say most about it.
+
+    Those of one case are much alike, so of each case one comes first, then of each a second, and so on.
+    """
 
     def __init__(self, subject: Subject, asked: Sequence[Variant]) -> None:
         self.asked = asked
@@ -37,7 +43,7 @@ class Reach:
         tracer = coverage.Coverage(data_file=None, source=["refimpl"], config_file=False)
         tracer.start()
         for number, variant in enumerate(asked):
-            forget()
+            forget(tables=number % _TABLES_EACH == 0)
             tracer.switch_context(str(number))
             ask(subject, variant)
         tracer.stop()
@@ -50,26 +56,32 @@ class Reach:
             for numbers in lines.values():
                 for number in numbers:
                     length[number] += 1
-        for lines in self._by_line.values():
-            for numbers in lines.values():
-                numbers.sort(key=lambda number: (length[number], number))
-        self._length = length
+        turns: Counter[str] = Counter()
+        self._rank = [(0, 0)] * len(asked)
+        for number in sorted(range(len(asked)), key=lambda number: (length[number], number)):
+            case = asked[number].case.id
+            self._rank[number] = turns[case], length[number]
+            turns[case] += 1
 
     def of(self, function: FunctionType, lines: Iterable[int]) -> list[int]:
         """The numbers of the variants that run one of the lines of a function's file."""
         by_line = self._by_line.get(function.__code__.co_filename, {})
         found = {number for line in lines for number in by_line.get(line, ())}
-        return sorted(found, key=lambda number: (self._length[number], number))
+        return sorted(found, key=lambda number: (self._rank[number], number))
 
 
-def forget() -> None:
+def forget(*, tables: bool = True) -> None:
     """Empty what functions remember from call to call, and make again what was made at import.
 
-    So each variant runs these functions, and a mutant of one is seen by whoever asks.
+    So each variant runs these functions, and a mutant of one is seen by whoever asks. `tables` says whether
+    that holds for those of Unicode and of element codes too, which take long.
     """
     for one in _remembering():
-        one.cache_clear()
+        if tables or one.__module__ != unicode_data.__name__:
+            one.cache_clear()
     Device._known.clear()
+    if not tables:
+        return
     for made, *how in _CODES:
         made.__init__(*how)
     places._HOLDS.update(places._word_places("", partial(places._in_class, "W")))

@@ -90,7 +90,7 @@ def test_a_case_catches_nothing_only_when_it_notices_no_mutant_of_its_lines(
     mutants = list(mutants_of(place, dict(functions_of("parallel.memory"))[place]))
     report = Report(list({v.case.id: v.case for v in reach.asked}.values()))
     report.caught = [(mutants[0], reach.asked[reach.of(mutants[0].function, mutants[0].lines)[0]])]
-    idle = noticing_nothing(report, subject, reach, 2, lambda _: None)
+    idle = noticing_nothing(report, subject, reach, 2, 600, lambda _: None)
 
     assert 0 < len(idle) < len(report.cases)
     assert report.caught[0][1].case.id not in {case.id for case in idle}
