@@ -99,6 +99,8 @@ class _Check(PathVisitor):
                     refuse_quantized(param.base())
                     BlockLayout.of(shape, scheme)
                     check_axis(scheme, len(shape))
+                    if 0 in shape:  # it costs nothing to try, and Burn's text depends on what is missing
+                        self._quantizer._quantized(param.base())
 
 
 @contextmanager

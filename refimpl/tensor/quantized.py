@@ -57,7 +57,7 @@ class QuantizedTensor(Tensor):
         quantizing.check_scales(scheme, data.shape)
         try:
             np.broadcast_to(np.uint8(0), data.shape)  # what it is dequantised to must be an array
-            array = quantizing.without_padding(array, scheme, data.shape)
+            array = quantizing.as_kept(array, scheme, data.shape)
         except (ValueError, OverflowError) as error:
             raise TensorError(
                 f"no NumPy array has this shape of {len(data.shape)} axes: {error}", clause="BPK-6"

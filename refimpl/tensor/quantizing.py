@@ -203,13 +203,20 @@ def parts(
     return data[:start], packing.grid_order(stored, layout.grid, scheme), whole
 
 
-def without_padding(data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Serialised bytes with zeros in the bits that no code takes, as Burn keeps what it reads (QNT-29)."""
-    if not packing.has_padding(scheme, shape):
+def as_kept(data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Serialised bytes as Burn keeps what it reads: zeros in the bits that no code takes, scales of quiet NaNs.
+
+    Clauses: QNT-28, QNT-29.
+    """
+    codes, stored, whole = parts(data, scheme, shape)
+    if packing.has_padding(scheme, shape):
+        clean = packing.pack(packing.unpack(codes, scheme, shape), scheme)
+    elif not np.isnan(stored).any():
         return data
-    codes, _, _ = parts(data, scheme, shape)
-    clean = packing.pack(packing.unpack(codes, scheme, shape), scheme)
-    return np.concatenate([clean, data[codes.size :]])
+    else:
+        clean = codes
+    end = data.size - (0 if whole is None else whole.nbytes)
+    return np.concatenate([clean, scales.quieted(data[codes.size : end], scheme.scale_dtype), data[end:]])
 
 
 def _encode_flat(

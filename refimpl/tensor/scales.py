@@ -30,6 +30,12 @@ _GRID: Final = {
     ScaleDtype.UE4M3: (1 << 20, 2.0**-6, 2.0**-9),
 }
 
+# an infinity, past which every pattern is a NaN, and the bit of a quiet one
+_SIGNALLING: Final = {
+    ScaleDtype.F16: (np.uint16(0x7C00), np.uint16(0x0200)),
+    ScaleDtype.BF16: (np.uint16(0x7F80), np.uint16(0x0040)),
+}
+
 
 def max_representable(dtype: ScaleDtype) -> np.float32:
     """The largest finite scale of `dtype` (QNT-4)."""
@@ -117,3 +123,13 @@ def from_bytes(data: NDArray[Any], dtype: ScaleDtype) -> NDArray[Any]:
         case ScaleDtype.UE8M0:
             bits = np.where(data == 0, np.uint32(0x00400000), data.astype(np.uint32) << 23)
             return np.where(data == 0xFF, np.float32("nan"), bits.astype(np.uint32).view(F32))
+
+
+def quieted(data: NDArray[Any], dtype: ScaleDtype) -> NDArray[Any]:
+    """Stored scales as Burn writes again what it has read as f32: a NaN is a quiet one, of UE4M3 0x7F."""
+    if dtype in _SIGNALLING:
+        least, quiet = _SIGNALLING[dtype]
+        bits = np.frombuffer(data.tobytes(), np.uint16)
+        noisy = (bits & np.uint16(0x7FFF)) > least
+        return np.where(noisy, bits | quiet, bits).view(np.uint8)
+    return np.where(data == 0xFF, 0x7F, data).astype(np.uint8) if dtype is ScaleDtype.UE4M3 else data

@@ -163,7 +163,8 @@ class Campaign:
             if kind.startswith("relation: "):
                 finding.verified = 0
                 continue
-            small = minimise(finding.trace.steps, self._fails_as(kind), seconds=SHRINK_SECONDS)
+            fails = self._fails_as(kind, steady=self.comparison.steady(finding.trace.steps))
+            small = minimise(finding.trace.steps, fails, seconds=SHRINK_SECONDS)
             again = self.comparison.ask(small)
             if again is not None and again.kind == kind:
                 finding.trace = Trace(small, finding.trace.clauses, finding.trace.requires)
@@ -173,14 +174,17 @@ class Campaign:
                 finding.file = str(write(self._case(finding), folder))
         return list(self.findings.values())
 
-    def _fails_as(self, kind: str) -> Callable[[tuple[Step, ...]], bool]:
+    def _fails_as(self, kind: str, *, steady: bool) -> Callable[[tuple[Step, ...]], bool]:
+        """Whether a trace shows that kind; where the first one draws nothing at random, no smaller one may."""
         limit = self.comparison.kills + MAX_KILLS
 
         def fails(steps: tuple[Step, ...]) -> bool:
             if kind in FAULTS and self.comparison.kills >= limit:
                 return False
             found = self.comparison.ask(steps)
-            return found is not None and found.kind == kind
+            if found is None or found.kind != kind:
+                return False
+            return not steady or self.comparison.steady(steps)
 
         return fails
 

@@ -95,6 +95,10 @@ class Comparison:
         self._send(steps)
         return self._judged(steps, expected)
 
+    def steady(self, steps: Sequence[Step]) -> bool:
+        """Whether the reference answers the same again: what is drawn at random proves nothing."""
+        return self._expected(steps) == self._expected(steps)
+
     def _expected(self, steps: Sequence[Step]) -> tuple[Outcome, ...] | Disagreement:
         try:
             return self.reference.case("fuzz", bare(steps), 1)
