@@ -204,7 +204,7 @@ def parts(
 
 
 def as_kept(data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Serialised bytes as Burn keeps what it reads: zeros in the bits that no code takes, scales of quiet NaNs.
+    """Serialised bytes as Burn keeps what it reads: zeros in the bits of no code, quiet NaNs for scales.
 
     Clauses: QNT-28, QNT-29.
     """

@@ -175,7 +175,7 @@ class Campaign:
         return list(self.findings.values())
 
     def _fails_as(self, kind: str, *, steady: bool) -> Callable[[tuple[Step, ...]], bool]:
-        """Whether a trace shows that kind; where the first one draws nothing at random, no smaller one may."""
+        """Whether a trace shows that kind; if the first one draws nothing at random, no smaller one may."""
         limit = self.comparison.kills + MAX_KILLS
 
         def fails(steps: tuple[Step, ...]) -> bool:

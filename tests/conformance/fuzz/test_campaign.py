@@ -140,3 +140,22 @@ def test_findings_are_printed_with_their_steps(capsys: pytest.CaptureFixture[str
 def test_no_number_is_not_a_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fuzz", "--minutes", "nan"]) == 4
     assert "give minutes, such as 0.5" in " ".join(capsys.readouterr().err.split())
+
+
+def test_what_is_drawn_at_random_is_no_smaller_form_of_what_is_not() -> None:
+    build = {"do": "module.build", "fixture": "zoo/net", "args": {"device": "d0"}, "as": "m"}
+    adapted = [build, {"do": "module.apply_lora", "on": "m", "rank": 1, "alpha": 1}]
+    look = {"do": "param.val", "on": "m", "path": "lin.weight.lora.a", "direct": True}
+    given = {
+        "do": "param.replace",
+        "path": "lin.weight.lora.a",
+        "how": "from_tensor",
+        "shape": [2, 1],
+        "id": 9,
+        "on": "m",
+    }
+    with open_subject("refimpl") as reference, open_subject("refimpl") as subject:
+        comparison = campaign.Comparison(reference, subject)
+
+        assert not comparison.steady([*adapted, look])
+        assert comparison.steady([*adapted, given, look])
