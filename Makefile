@@ -16,7 +16,7 @@ help:
 	@echo "make lint      format, lint, types, import order"
 	@echo "make bench     speed and memory beside their peers (installs PyTorch: several GB on Linux)"
 	@echo "make faults    every fault of a save and a read, and fuzzing: about 11 minutes (SCALE=0.1 fuzzes less)"
-	@echo "make mutants   mutants of the reference, judged by the cases alone: about 10 minutes, report in build/mutants.md"
+	@echo "make mutants   mutants of the reference, judged by the cases alone: about 10 minutes; build/mutants.md"
 	@echo "make matrix    every subject that can run here, and who reads whose files: build/matrix/matrix.html"
 	@echo "make record    ask real Burn again and write its answers into the cases (needs cargo)"
 
@@ -47,7 +47,7 @@ record: $(VENV)/.test
 
 mutants: $(VENV)/.test
 	@mkdir -p build
-	$(BIN)/python -m tests.mutants --workers $(WORKERS) --cases --report build/mutants.md
+	$(BIN)/python -m tests.mutants --workers $(WORKERS) --report build/mutants.md
 
 # Real Burn and burn-store need cargo, PyTorch is there after `make bench`; what is missing is left out.
 matrix: $(VENV)/.core
