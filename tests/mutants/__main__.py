@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--most", type=int, default=600, help="variants that a mutant is put to (default: 600)"
     )
-    parser.add_argument("--cases", action="store_true", help="find the cases that catch nothing, too (minutes more)")
+    parser.add_argument("--cases", action="store_true", help="find the cases that catch nothing: takes more")
     parser.add_argument("--report", type=Path, help="write all of it as Markdown to this file")
     options = parser.parse_args(arguments)
     known = scope.modules()
