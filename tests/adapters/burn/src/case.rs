@@ -144,6 +144,9 @@ impl Case {
         let result = caught::catch(|| self.answer(step));
         let result = match result {
             Err(text) if text.starts_with("protocol: ") => Ok(Err(Fault::Error("Protocol", text))),
+            Err(text) if text.starts_with("lacks: ") => {
+                return json!({"unsupported": {"capability": text.trim_start_matches("lacks: "), "text": "not on this backend"}});
+            }
             other => other,
         };
         caught::outcome(result, |text| shared::mask(text, &scratch))

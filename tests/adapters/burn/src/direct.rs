@@ -2,12 +2,13 @@
 
 use crate::adapters::{Rows, ScaleIt, Shift};
 use crate::data;
+use crate::devices;
 use crate::node::Node;
 use crate::params::AnyParam;
 use crate::tensors::Kind;
 use crate::zoo::{Floats, Linear, Mlp, Net, Shapes};
 use burn::module::*;
-use burn::tensor::{Bool, BoolStore, DType, Device, Float, Int, Tensor};
+use burn::tensor::{Bool, BoolStore, DType, Float, Int, Tensor};
 
 pub trait Slots {
     fn slot(&self, path: &[&str]) -> Option<&dyn AnyParam>;
@@ -43,7 +44,7 @@ macro_rules! tensor_slot {
         }
         impl<const D: usize> Slot for Param<Tensor<D, $kind>> {
             fn change(&mut self, change: &mut dyn FnMut(Box<dyn AnyParam>) -> Box<dyn AnyParam>) {
-                let empty = Tensor::from_tensor_data(data::seeded(0, &[1; D], $dtype), &Device::flex());
+                let empty = Tensor::from_tensor_data(data::seeded(0, &[1; D], $dtype), &devices::first());
                 let held = std::mem::replace(self, Param::initialized(ParamId::from(0), empty));
                 let made = change(Box::new(held)).into_any().downcast();
                 *self = *made.unwrap_or_else(|_| panic!("protocol: a parameter keeps its kind and rank"));

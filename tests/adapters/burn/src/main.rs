@@ -7,6 +7,8 @@ mod case;
 mod caught;
 mod custom;
 mod data;
+#[cfg_attr(feature = "wgpu", path = "../../burn-wgpu/src/devices.rs")]
+mod devices;
 #[macro_use]
 mod direct;
 mod groups;
@@ -37,8 +39,6 @@ use case::Case;
 use serde_json::{Value, json};
 use std::io::{BufRead, Write};
 
-const DTYPES: &[&str] = &["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8", "bool", "bool_u8"];
-
 struct Server {
     scratch: String,
     cases: usize,
@@ -53,10 +53,11 @@ impl Server {
                 if let Some(folder) = request["scratch"].as_str() {
                     self.scratch = folder.to_string();
                 }
+                devices::start();
                 json!({"protocol": 1,
-                    "impl": {"name": saving::NAME, "version": "0.23.0-pre.1", "language": "rust", "backend": "flex"},
-                    "caps": {"fixtures": ["zoo/1", "dynamic/1"], "devices": {"executing": ["d0"], "count": 256},
-                        "dtypes": DTYPES, "capabilities": saving::CAPABILITIES},
+                    "impl": {"name": saving::NAME, "version": "0.23.0-pre.1", "language": "rust", "backend": devices::BACKEND},
+                    "caps": {"fixtures": ["zoo/1", "dynamic/1"], "devices": {"executing": devices::EXECUTING, "count": 256},
+                        "dtypes": devices::DTYPES, "capabilities": saving::CAPABILITIES},
                     "limits": {"max_frame": 1 << 26, "in_flight": 64}})
             }
             "case" => match request["steps"].as_array() {

@@ -4,6 +4,7 @@ use crate::args::{self, Args};
 use crate::case::Case;
 use crate::caught::{Fault, protocol};
 use crate::data;
+use crate::devices;
 use crate::tensors::{AnyTensor, Kind};
 use crate::with_rank;
 use burn::tensor::{Device, Distribution, Int, Slice, Tensor, activation};
@@ -78,7 +79,7 @@ pub fn op<const D: usize>(case: &Case, args: Args, this: Tensor<D>) -> Made {
         "matmul" => Box::new(this.matmul(other()?)),
         "add_scalar" => Box::new(this + value()?),
         "mul_scalar" => Box::new(this * value()?),
-        "cast" => Box::new(this.cast(data::dtype(&args["dtype"])?)),
+        "cast" => Box::new(this.cast(devices::held(data::dtype(&args["dtype"])?, &device))),
         "zeros_like" => Box::new(this.zeros_like()),
         "ones_like" => Box::new(this.ones_like()),
         "full_like" => Box::new(this.full_like(value()?)),

@@ -3,8 +3,9 @@
 use crate::args::{self, Args};
 use crate::caught::{Fault, protocol};
 use crate::data::hex;
+use crate::devices;
 use burn::tensor::quantization::*;
-use burn::tensor::{DType, Device, Shape};
+use burn::tensor::{DType, Shape};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -54,7 +55,7 @@ pub fn scheme_json(made: &QuantScheme) -> Value {
         "num_levels": made.num_levels(),
         "num_quants": made.num_quants(),
         "quantizable": quantizable(made),
-        "supported": Device::flex().supports_dtype(DType::QFloat(*made)),
+        "supported": devices::first().supports_dtype(DType::QFloat(*made)),
     })
 }
 

@@ -1,5 +1,6 @@
 //! What closures running on any thread share with the case: devices, ids, the log.
 
+use crate::devices;
 use burn::module::ParamId;
 use burn::tensor::Device;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ pub enum Seen {
 
 #[derive(Default)]
 pub struct Shared {
-    /// `d0` executes; each further one is a capture device, kept for the life of the process.
+    /// By index, kept for the life of the process.
     devices: Vec<Device>,
     known: HashSet<u64>,
     fresh: HashMap<u64, usize>,
@@ -42,7 +43,7 @@ pub fn device(name: &str) -> Option<Device> {
     let index: usize = plain.strip_prefix('d')?.parse().ok().filter(|i| *i < 256)?;
     let mut s = shared();
     while s.devices.len() <= index {
-        let next = if s.devices.is_empty() { Device::flex() } else { Device::capture() };
+        let next = devices::make(s.devices.len());
         s.devices.push(next);
     }
     let found = s.devices[index].clone();
@@ -66,9 +67,9 @@ pub fn device_name(device: &Device) -> String {
     let at = shared().devices.iter().position(|d| d == device);
     at.map_or_else(|| format!("{device:?}"), |i| format!("d{i}{}", suffix(device)))
 }
-/// Whether tensors there hold values.
+/// Whether results show the values of tensors there.
 pub fn executes(device: &Device) -> bool {
-    *device == Device::flex()
+    *device == devices::first()
 }
 
 /// An id that the case wrote itself prints as its number.

@@ -4,11 +4,11 @@ use crate::adapters::{Draws, Offer, lora};
 use crate::args::{self, Args};
 use crate::case::{Case, Handle};
 use crate::caught::{Fault, Outcome, protocol};
+use crate::devices;
 use crate::groups::group;
 use crate::modules::Adapt;
 use crate::step_quant::quantizer;
 use burn::module::{ParamGroup, QLora};
-use burn::tensor::Device;
 use serde_json::{Value, json};
 
 pub const STEPS: &[&str] = &["quantize_weights", "apply_lora", "apply_qlora", "apply_reparameterization", "lora_draws"];
@@ -55,7 +55,7 @@ fn quantize(case: &mut Case, args: Args, on: &str, selected: Option<ParamGroup>)
 }
 
 fn draws(case: &mut Case, args: Args, on: &str, selected: Option<ParamGroup>) -> Outcome {
-    let (device, seed) = (Device::flex(), args::whole(&args["seed"])?);
+    let (device, seed) = (devices::first(), args::whole(&args["seed"])?);
     let lora = lora(args, selected)?;
     let std = lora.init_std.unwrap_or(1.0 / lora.rank as f64);
     let mut draws = Draws { std, device: &device, path: vec![], held: vec![] };

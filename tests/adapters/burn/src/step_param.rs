@@ -4,12 +4,13 @@ use crate::args::{self, Args};
 use crate::case::{Case, Handle};
 use crate::caught::{Fault, Outcome, protocol};
 use crate::data;
+use crate::devices;
 use crate::modules::{Look, Touch};
 use crate::params::AnyParam;
 use crate::shared::id_label;
 use crate::tensors::{AnyTensor, Kind};
 use burn::module::*;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Tensor;
 use serde_json::{Value, json};
 
 const LOOKS: &[&str] = &["param.info", "param.val", "param.base", "param.into_value", "param.is_require_grad", "param.threads", "param.adapter"];
@@ -102,7 +103,7 @@ fn running(case: &mut Case, op: &str, args: Args, on: &str, path: &str) -> Outco
             let value = match args["tensor"].as_str() {
                 Some(name) => case.tensor(name)?.as_any().downcast_ref::<Tensor<1>>().cloned(),
                 None => {
-                    let device = args::device_or(args, "device", &Device::flex())?;
+                    let device = args::device_or(args, "device", &devices::first())?;
                     Some(Tensor::<1>::from_tensor_data(data::read(args, "float", 0)?, &device))
                 }
             };

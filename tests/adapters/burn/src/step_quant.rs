@@ -4,13 +4,14 @@ use crate::args::{self, Args};
 use crate::case::{Case, Handle};
 use crate::caught::{Fault, Outcome, protocol};
 use crate::data::{self, data_json, hex};
+use crate::devices;
 use crate::quant_ops;
 use crate::schemes::{self, bits, read, scheme};
 use crate::tensors::{AnyTensor, Kind, make};
 use crate::with_rank;
 use burn::module::{ParamGroup, Quantizer};
 use burn::tensor::quantization::*;
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn::tensor::{DType, Tensor, TensorData};
 use serde_json::{Value, json};
 
 pub fn calibration(args: Args) -> Result<Calibration, Fault> {
@@ -21,7 +22,9 @@ pub fn calibration(args: Args) -> Result<Calibration, Fault> {
     }
 }
 pub fn quantizer(args: Args, group: Option<ParamGroup>) -> Result<Quantizer, Fault> {
-    let mut made = Quantizer::new(calibration(args)?, scheme(&args["scheme"])?);
+    let scheme = scheme(&args["scheme"])?;
+    devices::held(DType::QFloat(scheme), &devices::first());
+    let mut made = Quantizer::new(calibration(args)?, scheme);
     if let Some(group) = group {
         made.set_param_group(group);
     }
@@ -39,7 +42,7 @@ fn given(case: &Case, args: Args, key: &str) -> Result<Option<Tensor<1>>, Fault>
     match &args[key] {
         Value::Null => Ok(None),
         Value::String(name) => Ok(Some(float::<1>(case, name)?)),
-        spec => Ok(Some(Kind::from_tensor_data(data::read(spec, "float", 0)?, &Device::flex()))),
+        spec => Ok(Some(Kind::from_tensor_data(data::read(spec, "float", 0)?, &devices::first()))),
     }
 }
 
@@ -68,8 +71,9 @@ fn params<const D: usize>(case: &Case, args: Args) -> Result<QuantizationParamet
 }
 fn quantize<const D: usize>(case: &Case, args: Args) -> Result<Tensor<D>, Fault> {
     let tensor = float::<D>(case, args::text(args, "on")?)?;
-    let params = params::<D>(case, args)?;
-    Ok(tensor.quantize(&scheme(&args["scheme"])?, params))
+    let scheme = scheme(&args["scheme"])?;
+    devices::held(DType::QFloat(scheme), &tensor.device());
+    Ok(tensor.quantize(&scheme, params::<D>(case, args)?))
 }
 
 /// Codes and scales in the bytes of a quantised tensor, as the crate itself reads them.
@@ -108,6 +112,7 @@ pub fn run(case: &mut Case, op: &str, args: Args) -> Outcome {
         }
         "dynamic" => {
             let scheme = scheme(&args["scheme"])?;
+            devices::held(DType::QFloat(scheme), &devices::first());
             let made: Box<dyn AnyTensor> = with_rank!(rank(case, on)?, D => Box::new(float::<D>(case, on)?.quantize_dynamic(&scheme)));
             finish(case, args, made)
         }
@@ -120,7 +125,7 @@ pub fn run(case: &mut Case, op: &str, args: Args) -> Outcome {
             let shape = args::sizes(args, "shape")?;
             let dtype = DType::QFloat(scheme(&args["scheme"])?);
             let bytes = data::unhex(args::text(args, "hex")?)?;
-            let device = args::device_or(args, "device", &Device::flex())?;
+            let device = args::device_or(args, "device", &devices::first())?;
             let made = make("float", TensorData::from_bytes_vec(bytes, shape, dtype), &device)?;
             finish(case, args, made)
         }

@@ -3,6 +3,7 @@
 use crate::args::{self, Args};
 use crate::caught::{Fault, catch, protocol};
 use crate::data::{self, data_json};
+use crate::devices;
 use crate::modules::AnyModule;
 use crate::shared::{device_name, executes};
 use burn::module::Module;
@@ -60,7 +61,7 @@ fn step_dtype(step: &Value) -> DType {
 impl<const D: usize> Kind for Tensor<D> {
     const KIND: &'static str = "float";
     fn from_tensor_data(data: TensorData, device: &Device) -> Self {
-        let dtype = data.dtype();
+        let dtype = devices::held(data.dtype(), device);
         Tensor::from_data(data, (device, dtype))
     }
     fn step(self, name: &str, step: &Value) -> Self {
@@ -73,7 +74,10 @@ impl<const D: usize> Kind for Tensor<D> {
             "ones_like" => self.ones_like(),
             "detach" => self.detach(),
             "set_require_grad" => self.set_require_grad(step[1].as_bool().unwrap_or_default()),
-            "cast" => self.cast(step_dtype(step)),
+            "cast" => {
+                let dtype = devices::held(step_dtype(step), &self.device());
+                self.cast(dtype)
+            }
             _ => panic!("protocol: {step} is no expression of a float tensor"),
         }
     }
@@ -109,7 +113,7 @@ impl<const D: usize> Kind for Tensor<D> {
 impl<const D: usize> Kind for Tensor<D, Int> {
     const KIND: &'static str = "int";
     fn from_tensor_data(data: TensorData, device: &Device) -> Self {
-        let dtype = data.dtype();
+        let dtype = devices::held(data.dtype(), device);
         Tensor::from_data(data, (device, dtype))
     }
     fn step(self, name: &str, step: &Value) -> Self {
@@ -121,7 +125,10 @@ impl<const D: usize> Kind for Tensor<D, Int> {
             "zeros_like" => self.zeros_like(),
             "ones_like" => self.ones_like(),
             "detach" | "set_require_grad" => self,
-            "cast" => self.cast(step_dtype(step)),
+            "cast" => {
+                let dtype = devices::held(step_dtype(step), &self.device());
+                self.cast(dtype)
+            }
             _ => panic!("protocol: {step} is no expression of an int tensor"),
         }
     }
@@ -150,7 +157,7 @@ impl<const D: usize> Kind for Tensor<D, Int> {
 impl<const D: usize> Kind for Tensor<D, Bool> {
     const KIND: &'static str = "bool";
     fn from_tensor_data(data: TensorData, device: &Device) -> Self {
-        let dtype = data.dtype();
+        let dtype = devices::held(data.dtype(), device);
         Tensor::from_data(data, (device, dtype))
     }
     fn step(self, name: &str, step: &Value) -> Self {

@@ -116,7 +116,7 @@ impl Site {
 
 /// Build a fixture; `placement` is the one that its arguments name, where they name one.
 pub fn build(name: &str, args: Args, placement: Option<&LayerPlacement>) -> Result<Box<dyn AnyModule>, Fault> {
-    let device = args::device_or(args, "device", &burn::tensor::Device::flex())?;
+    let device = args::device_or(args, "device", &crate::devices::first())?;
     let base = if args["base"].is_null() { 0 } else { args::whole(&args["base"])? };
     let on = |key| args::flag_or(args, key, false);
     if name == "dynamic/1" {
