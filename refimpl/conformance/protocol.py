@@ -35,12 +35,19 @@ class Caps(msgspec.Struct, frozen=True):
     dtypes: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
 
+    @property
+    def executing(self) -> tuple[Any, ...]:
+        """The names of the devices that execute."""
+        names = self.devices.get("executing", ())
+        return tuple(names) if isinstance(names, (list, tuple)) else ()
+
     def lacks(self, requires: tuple[str, ...]) -> str | None:
-        """The first required word that is neither a capability, a fixture tier nor a dtype of the subject."""
-        for word in requires:
-            if word not in self.capabilities and word not in self.fixtures and word not in self.dtypes:
-                return word
-        return None
+        """The first required word that the subject does not claim.
+
+        A word is a capability, a fixture tier, a dtype, or the name of a device that executes.
+        """
+        claimed = (self.capabilities, self.fixtures, self.dtypes, self.executing)
+        return next((word for word in requires if not any(word in words for words in claimed)), None)
 
 
 class Limits(msgspec.Struct, frozen=True):

@@ -1,7 +1,8 @@
 """Ask real Burn and write its answers into the case files: `python -m refimpl.conformance.record [ID ...]`.
 
-Cases whose truth is ours, and answers worked out by hand, are left as they are. A case that Burn answers in
-two ways, or that is wrong itself, is refused and named.
+Cases whose truth is ours, answers worked out by hand, and cases that need what the subject does not claim
+(another device that executes) are left as they are. A case that Burn answers in two ways, or that is wrong
+itself, is refused and named.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--subject", default="burn", help="who is asked (default: burn)")
     options = parser.parse_args(arguments)
     root = cases_folder()
-    changed = same = 0
+    changed = same = left = 0
     refused: list[str] = []
     try:
         cases = [case for case in load_cases(root) if recordable(case)]
@@ -93,6 +94,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             cases = [case for case in cases if case.provenance.source == "none"]
         with open_subject(options.subject) as subject:
             for case in cases:
+                if subject.greeting.caps.lacks(case.requires) is not None:
+                    left += 1
+                    continue
                 try:
                     recorded = record(subject, case)
                 except RefusedError as error:
@@ -112,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     for line in refused:
         print(f"refused: {line}", file=sys.stderr)
-    print(f"{changed} recorded, {same} unchanged, {len(refused)} refused")
+    print(f"{changed} recorded, {same} unchanged, {left} left to others, {len(refused)} refused")
     return 3 if refused else 0
 
 

@@ -49,6 +49,16 @@ def test_a_second_time_nothing_changes(root: Path, capsys: pytest.CaptureFixture
     assert "0 recorded, 1 unchanged" in capsys.readouterr().out
 
 
+def test_what_needs_another_device_is_left_to_a_subject_that_has_it(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_case(root, case_of(**NEW, requires=["d1"]))
+
+    assert main(["--subject", ECHO]) == 0
+    assert read(path)["expect"] == []
+    assert "0 recorded, 0 unchanged, 1 left to others" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("fields", [{"truth": "ours"}, {}])
 def test_what_is_ours_or_made_by_hand_is_left_alone(root: Path, fields: dict[str, Any]) -> None:
     path = write_case(root, case_of(**fields, expect=[{"ok": "by hand"}]))

@@ -97,6 +97,26 @@ def test_each_verdict_has_its_exit_code(
     assert report_of([result]).exit_code() == code
 
 
+@pytest.mark.parametrize(
+    ("devices", "verdict"),
+    [
+        ({"executing": ["d0", "d1"]}, "pass"),
+        ({"executing": ["d0"]}, "unsupported"),
+        ({"executing": 2}, "unsupported"),
+        ({}, "unsupported"),
+    ],
+)
+def test_a_device_that_a_case_requires_must_execute(
+    tmp_path: Path, devices: dict[str, Any], verdict: str
+) -> None:
+    subject = Echo()
+    subject.greeting = Greeting(1, Implementation("echo"), Caps(devices=devices))
+
+    (result,) = results_of(run(subject, cases(tmp_path, case_of(requires=["d1"]))))
+
+    assert result.verdict == verdict
+
+
 def test_unsupported_is_no_difference_of_a_stranger(tmp_path: Path) -> None:
     results = results_of(run(Echo(), cases(tmp_path, case_of(requires=["wings"]))))
 

@@ -63,7 +63,7 @@ class ReferenceSubject:
             "impl": {"name": "refimpl", "version": __version__, "language": "python", "backend": "numpy"},
             "caps": {
                 "fixtures": ["zoo/1", "dynamic/1"],
-                "devices": {"executing": ["d0"], "count": 256},
+                "devices": {"executing": ["d0", "d1", "d2"], "count": 256},
                 "dtypes": list(_DTYPES),
                 "capabilities": list(_CAPABILITIES),
             },
