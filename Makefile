@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help conform test lint bench faults record matrix mutants clean
+.PHONY: help conform test lint bench faults record matrix wgpu mutants clean
 
 help:
 	@echo "make conform   run the cases against the reference: the clause table"
@@ -18,6 +18,7 @@ help:
 	@echo "make faults    every fault of a save and a read, and fuzzing: about 11 minutes (SCALE=0.1 fuzzes less)"
 	@echo "make mutants   mutants of the reference, judged by the cases alone: about 10 minutes; build/mutants.md"
 	@echo "make matrix    every subject that can run here, and who reads whose files: build/matrix/matrix.html"
+	@echo "make wgpu      real Burn on several executing devices (needs cargo and OpenGL; a build of a quarter of an hour or more)"
 	@echo "make record    ask real Burn again and write its answers into the cases (needs cargo)"
 
 conform: $(VENV)/.core
@@ -52,6 +53,12 @@ mutants: $(VENV)/.test
 # Real Burn and burn-store need cargo, PyTorch is there after `make bench`; what is missing is left out.
 matrix: $(VENV)/.core
 	$(BIN)/python -m tests.matrix
+
+# OpenGL without a graphics card: `apt-get install libegl1 libgl1-mesa-dri` on Debian.
+wgpu: $(VENV)/.core
+	cargo build --release --locked --manifest-path tests/adapters/burn-wgpu/Cargo.toml
+	$(BIN)/refimpl conform --expectations spec/expectations/burn_wgpu.toml \
+		--subject "cmd:$(or $(CARGO_TARGET_DIR),tests/adapters/burn-wgpu/target)/release/burn-wgpu-adapter"
 
 clean:
 	rm -rf $(VENV)

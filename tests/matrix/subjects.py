@@ -43,6 +43,11 @@ def found() -> tuple[list[Known], dict[str, str]]:
             missing[name] = why
         else:
             here.append(Known(name, "burn" if name == "burn" else f"cmd:{program}"))
+    wgpu = program_of(ADAPTERS / "burn-wgpu", "burn-wgpu-adapter")
+    if wgpu.is_file():
+        here.append(Known("burn_wgpu", f"cmd:{wgpu}"))
+    else:
+        missing["burn_wgpu"] = "not built, which takes a quarter of an hour or more: `make wgpu`"
     if importlib.util.find_spec("torch") is None:
         missing["torch"] = "PyTorch is not installed"
     else:
@@ -54,6 +59,11 @@ def found() -> tuple[list[Known], dict[str, str]]:
         else:
             here.append(Known(name, f"cmd:{shlex.join([program, str(HOW_TO / file)])}"))
     return here, missing
+
+
+def program_of(crate: Path, name: str) -> Path:
+    """Where cargo puts the program of a crate."""
+    return Path(os.environ.get("CARGO_TARGET_DIR", crate / "target")) / "release" / name
 
 
 def built(crate: Path, name: str) -> tuple[Path | None, str]:
@@ -74,4 +84,4 @@ def built(crate: Path, name: str) -> tuple[Path | None, str]:
     done = subprocess.run(build, stderr=subprocess.PIPE, check=False)
     if done.returncode != 0:
         return None, f"cargo ended with code {done.returncode}: {done.stderr.decode(errors='replace')[-400:]}"
-    return Path(os.environ.get("CARGO_TARGET_DIR", crate / "target")) / "release" / name, ""
+    return program_of(crate, name), ""
