@@ -18,8 +18,13 @@ def failed(operation: str, reason: str, details: str = "", hint: str | None = No
 
 def failure(operation: str, reason: str, details: str = "") -> str:
     """Burn's text of a failed check of an operation."""
-    text = f"{reason} {details} " if details else f"{reason} "
-    return f"=== Tensor Operation Error ===\n  Operation: '{operation}'\n  Reason:\n    1. {text}\n"
+    return failures(operation, [f"{reason} {details}" if details else reason])
+
+
+def failures(operation: str, reasons: Sequence[str]) -> str:
+    """Burn's text of an operation of which several checks failed."""
+    numbered = "".join(f"    {number}. {reason} \n" for number, reason in enumerate(reasons, 1))
+    return f"=== Tensor Operation Error ===\n  Operation: '{operation}'\n  Reason:\n{numbered}"
 
 
 def as_int(value: object, what: str) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..errors import ArgumentTypeError, TensorError
-from .arguments import as_dim, as_int, as_ints, failed, no_second_axis
+from .arguments import as_dim, as_int, as_ints, failed, failures, no_second_axis
 from .core import AnyTensor, Number
 from .creation import CreatedTensor
 from .dtype import Kind
@@ -143,18 +143,32 @@ class ShapedTensor(CreatedTensor):
         """The elements repeated along axes of extent 1, and along new leading axes; -1 keeps an extent."""
         extents = as_ints(shape, "an extent of a shape")
         new = len(extents) - self.rank
-        wanted = tuple(self.shape[i - new] if d == -1 and i >= new else d for i, d in enumerate(extents))
-        for axis, (have, want) in enumerate(zip((1,) * new + self.shape, wanted, strict=False)):
-            if have not in (1, want) or want < 0:
+        if new < 0:
+            raise TensorError(
+                "Broadcast arguments must be greater than the number of dimensions! "
+                f"got {len(extents)}, need at least {self.rank}"
+            )
+        for extent in reversed(extents):
+            if extent < -1 or extent == 0:
+                raise TensorError(f"Broadcast arguments must be positive or -1! Got {extent}")
+        had = (1,) * new + self.shape
+        kept = zip((0,) * new + self.shape, extents, strict=True)
+        wanted = tuple(have if want == -1 else want for have, want in kept)
+        if 0 in wanted:
+            raise TensorError(f"Cannot substitute -1 for a non-existing dimension! Got {list(wanted)}")
+        for axis, (have, want) in enumerate(zip(had, wanted, strict=True)):
+            if have not in (1, want) and want != 1:
                 raise failed(
                     "Expand",
                     "The provided tensor can't be broadcasted to the target shape.",
-                    f"Incompatible size at dimension '{axis}' => '{have} != {want}', which can't be "
-                    f"broadcasted. Tensor shape {debug_shape(self.shape)}, "
+                    f"Incompatible size at dimension '{len(had) - axis - 1}' => '{have} != {want}', "
+                    f"which can't be broadcasted. Tensor shape {debug_shape(self.shape)}, "
                     f"Target shape {debug_shape(wanted)}.",
+                    "axes are counted from the last one here",
                 )
-        if new < 0:
-            raise failed("Expand", f"A tensor of rank {self.rank} can't be expanded to rank {len(extents)}.")
+        for axis, (have, want) in enumerate(zip(had, wanted, strict=True)):
+            if have not in (1, want):
+                raise TensorError(f"expand: cannot expand dimension {axis} from {have} to {want}")
         return self._with(
             _within_numpys_limits("Expand", self._run, self._space.xp.broadcast_to, self._array, wanted)
         )
@@ -187,20 +201,21 @@ class ShapedTensor(CreatedTensor):
         """`length` elements along axis `dim`, from `start` on."""
         at = as_dim(dim, self.rank, "Narrow")
         start, length = as_int(start, "a start"), as_int(length, "a length")
-        if length <= 0:
-            raise failed("Narrow", f"Can't narrow at dimension {at}, length must be greater than 0")
-        if start < 0 or start >= self.shape[at]:
-            raise failed(
-                "Narrow",
-                f"Can't narrow at dimension {at}, start exceeds the size of the tensor along this dimension "
-                f"(Size={self.shape[at]})",
-            )
-        if start + length > self.shape[at]:
-            raise failed(
-                "Narrow",
-                f"Can't narrow at dimension {at}, start + length exceeds the size of the tensor along this "
-                f"dimension (Size={self.shape[at]})",
-            )
+        extent = self.shape[at]
+        reasons = {
+            "length must be greater than 0": length <= 0,
+            f"start exceeds the size of the tensor along this dimension (Size={extent})": not 0
+            <= start
+            < extent,
+            f"start + length exceeds the size of the tensor along this dimension (Size={extent})": (
+                start + length > extent
+            ),
+        }
+        if any(reasons.values()):
+            found = [
+                f"Can't narrow at dimension {at}, {reason}" for reason, holds in reasons.items() if holds
+            ]
+            raise TensorError(failures("Narrow", found))
         return self._with(
             self._array[(*[_AXIS] * at, slice(start, start + length), *[_AXIS] * (self.rank - at - 1))]
         )

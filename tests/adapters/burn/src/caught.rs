@@ -41,7 +41,7 @@ const KINDS: &[(&str, &[&str])] = &[
     ]),
     ("Rank", &["LoRA rank must be"]),
     ("DeviceMismatch", &["same device", "mismatched devices"]),
-    ("Tensor", &["Shape", "shape", "Tensor Operation Error", "storage: dtype mismatch", "dimension", "Dimension"]),
+    ("Tensor", &["Shape", "shape", "Tensor Operation Error", "storage: dtype mismatch", "Broadcast arguments", "dimension", "Dimension"]),
 ];
 pub fn panic_kind(text: &str) -> &'static str {
     KINDS.iter().find(|(_, parts)| parts.iter().any(|p| text.contains(p))).map_or("Other", |(kind, _)| kind)
