@@ -6,7 +6,7 @@ import contextlib
 import os
 from typing import Final
 
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, InvalidArgumentError
 
 EXTENSION: Final = "bpk"
 _SEPARATORS: Final = os.sep + (os.altsep or "")
@@ -22,7 +22,15 @@ def path_text(path: PathLike) -> str:
     """
     if isinstance(path, (str, os.PathLike)):
         with contextlib.suppress(TypeError):  # a path object whose text is none
-            return os.fsdecode(path)
+            name = os.fsdecode(path)
+            try:
+                os.fsencode(name)
+            except UnicodeEncodeError as error:
+                raise InvalidArgumentError(
+                    f"the path {name!a} cannot be written in the file system's encoding: {error.reason}",
+                    clause="BPK-28",
+                ) from None
+            return name
     raise ArgumentTypeError(
         f"a path is text or a path object, got {type(path).__name__}",
         clause="BPK-28",

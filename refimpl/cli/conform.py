@@ -11,7 +11,7 @@ import msgspec
 
 from ..conformance.case import Case, load_cases, of_size, selected
 from ..conformance.clauses import TRUTHS, load_clauses, not_applicable
-from ..conformance.expectations import Expectations, expectations_file, read_expectations
+from ..conformance.expectations import Expectations, expectations_file, read_entries, read_expectations
 from ..conformance.report import Report, unknown_clauses
 from ..conformance.result import Event, Result
 from ..conformance.runner import run
@@ -127,7 +127,9 @@ def command(
     if update and file is not None:
         from ..conformance.rewrite import rewrite
 
+        before = len(read_entries(file)) if file.is_file() else 0
         file.write_text(rewrite(file, seen, version, whole=whole), encoding="utf-8")
+        click.echo(f"{file}: {before} entries before, {len(read_entries(file))} now", err=True)
     if as_json:
         write_json(report.as_json())
     else:

@@ -170,7 +170,7 @@ def check_case(case: Case, path: Path, root: Path, content: bytes) -> None:
         raise broken("steps", "a case has at least one step")
     for field in ("since", "until"):
         try:
-            key(getattr(case, field) or "0")
+            key("0" if (end := getattr(case, field)) is None else end)
         except ValueError as error:
             raise broken(field, str(error)) from None
     if case.since is not None and case.until is not None and key(case.since) >= key(case.until):

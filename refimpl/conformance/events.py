@@ -10,6 +10,7 @@ import msgspec
 from ..errors import ResourceError
 from .matcher import Difference
 from .protocol import PROFILE, SUITE, Implementation
+from .verdict import ALL
 
 #: A log with a longer line was not written by us.
 MAX_LINE = 16 * 1024 * 1024
@@ -162,6 +163,8 @@ def _take(runs: list[Run], event: Entry, where: str) -> None:
     if not runs:
         raise ResourceError(f"{where}: an event before the start of a run")
     run = runs[-1]
+    if isinstance(event, Judged | Found | Exchanged) and event.verdict not in ALL:
+        raise ResourceError(f"{where}: there is no verdict {event.verdict!r}")
     match event:
         case Judged():
             run.results.append(event)

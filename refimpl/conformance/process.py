@@ -162,6 +162,10 @@ class ProcessSubject:
         self._launch(sandboxed(self.command, self.scratch) if self.sandbox else self.command)
         try:
             return read_greeting(self.exchange(hello(self.scratch), START_SECONDS))
+        except SubjectError as error:
+            self.kill()
+            said = self.stderr()[-2000:].strip()
+            raise type(error)(f"{error}: {said}" if said else str(error)) from error
         except BaseException:
             self.kill()
             raise

@@ -48,6 +48,8 @@ def quantize_file(
     """
     if not isinstance(quantizer, Quantizer):
         raise ArgumentTypeError(f"quantize_file takes a Quantizer, got {quantizer!r}", clause="QNT-36")
+    if progress is not None and not callable(progress):
+        raise ArgumentTypeError(f"progress is a function of a name and a number of bytes, got {progress!r}")
     with open_burnpack(source) as pack:
         names = sorted(pack, key=lambda name: (pack[name].start, name))
         entries = [(name, pack[name]) for name in names]

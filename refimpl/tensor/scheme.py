@@ -69,6 +69,9 @@ _VALUES: Final = {
 }
 
 
+_STORES: Final = ("Native", "PackedU32", "PackedNative")
+
+
 @dataclass(frozen=True, slots=True)
 class QuantStore:
     """How the codes lie in memory: one byte each, or packed along an axis counted from the innermost.
@@ -85,15 +88,24 @@ class QuantStore:
 
     NATIVE: ClassVar[QuantStore]
 
+    def __post_init__(self) -> None:
+        if self.kind not in _STORES:
+            raise InvalidArgumentError(
+                f"a store is one of {', '.join(_STORES)}, got {self.kind!r}",
+                clause="QNT-2",
+                hint="QuantStore.NATIVE, QuantStore.packed_u32(0) or QuantStore.packed_native(0)",
+            )
+        object.__setattr__(self, "axis", _axis(self.axis))
+
     @classmethod
     def packed_u32(cls, axis: int) -> QuantStore:
         """Codes packed low bits first into 32-bit words along `axis`."""
-        return cls("PackedU32", _axis(axis))
+        return cls("PackedU32", axis)
 
     @classmethod
     def packed_native(cls, axis: int) -> QuantStore:
         """Codes packed as the hardware does along `axis`: two `E2M1` a byte."""
-        return cls("PackedNative", _axis(axis))
+        return cls("PackedNative", axis)
 
     @property
     def is_packed(self) -> bool:
@@ -163,7 +175,8 @@ class BlockSize:
 
     def __init__(self, dims: Iterable[int]) -> None:
         given = tuple(dims) if isinstance(dims, Iterable) else (None,)
-        if not all(hasattr(d, "__index__") and 0 <= index(d) <= 255 for d in given):
+        whole = not any(isinstance(d, bool) or not hasattr(d, "__index__") for d in given)
+        if not (whole and all(0 <= index(d) <= 255 for d in given)):
             raise InvalidArgumentError(
                 f"the extents of a block are integers from 0 to 255, got {dims!r}",
                 clause="QNT-7",

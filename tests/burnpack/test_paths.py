@@ -9,7 +9,7 @@ import pytest
 
 from refimpl.burnpack.api import open_burnpack, write_burnpack
 from refimpl.burnpack.paths import existing, file_name, has_extension, path_text, shown_path, with_extension
-from refimpl.errors import ArgumentTypeError, BurnpackError
+from refimpl.errors import ArgumentTypeError, BurnpackError, InvalidArgumentError
 from refimpl.tensor.data import TensorData
 from refimpl.tensor.dtype import DType
 
@@ -117,3 +117,8 @@ def test_a_path_is_text_or_a_path_object(path: object) -> None:
         path_text(path)  # type: ignore[arg-type]
     with pytest.raises(ArgumentTypeError):
         write_burnpack(path, ENTRIES)  # type: ignore[arg-type]
+
+
+def test_a_path_that_no_file_system_can_write_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="cannot be written"):
+        path_text("a\ud800.bpk")

@@ -140,6 +140,7 @@ def test_without_a_word_the_cases_are_those_of_the_profile(tmp_path: Path) -> No
     ("bounds", "words"),
     [
         ({"since": "soon"}, "line [0-9]+, field `since`: 'soon' is no version"),
+        ({"since": ""}, "field `since`: '' is no version"),
         ({"until": "soon"}, "field `until`: 'soon' is no version"),
         (
             {"since": "0.24", "until": "0.24"},

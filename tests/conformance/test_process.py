@@ -216,3 +216,9 @@ def test_a_line_without_end_costs_the_runner_no_more_than_the_longest_line(tmp_p
     )
 
     assert int(done.stdout) * 1024 < process.MAX_FRAME + (16 << 20)
+
+
+def test_what_a_subject_says_when_it_dies_at_its_start_is_shown(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "raise SystemExit('no module called port')"]
+    with pytest.raises(SubjectError, match="exit code 1: no module called port"):
+        ProcessSubject(command, str(tmp_path))

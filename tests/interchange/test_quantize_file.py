@@ -114,3 +114,9 @@ def test_one_tensor_is_in_memory_at_a_time(tmp_path: Path) -> None:
     grown = int(child.stdout) * 1024
 
     assert grown < 3 * one.nbytes
+
+
+def test_a_progress_that_cannot_be_called_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    quantizer = Quantizer(Calibration.MIN_MAX, QuantScheme())
+    with pytest.raises(ArgumentTypeError, match="progress"):
+        quantize_file(tmp_path / "none", tmp_path / "new", quantizer, progress=3)  # type: ignore[arg-type]

@@ -172,3 +172,11 @@ def test_block_and_packing_axis_follow_their_axes() -> None:
     assert turned.per_block == (BlockSize([4, 2]), F32)
     assert turned.store == QuantStore.packed_u32(1)
     assert turned.permuted([1, 0]) == scheme
+
+
+@pytest.mark.parametrize(
+    ("kind", "axis"), [("bogus", 0), (3, 0), ("PackedU32", -1), ("PackedU32", True), ("PackedNative", 0.5)]
+)
+def test_a_store_that_nobody_could_read_is_refused_where_it_is_made(kind: Any, axis: Any) -> None:
+    with pytest.raises(InvalidArgumentError):
+        QuantStore(kind, axis)
