@@ -71,6 +71,8 @@ def command(
         )
         try:
             campaign.run(chosen)
+            if not campaign.done:
+                raise click.UsageError(f"{minutes:g} minutes are too short to ask anything")
             campaign.settle(folder)
         except KeyboardInterrupt:
             interrupted = True

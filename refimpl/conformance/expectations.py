@@ -13,7 +13,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -25,6 +25,9 @@ from .verdict import FLAKY, INERT, PASS, SKIP, STALE, UNRECORDED, UNSUPPORTED, X
 from .versions import ALL, within
 
 Kind = Literal["xfail", "flaky", "skip"]
+
+
+_REMEDY: Final = "remove the entry, or run with --update"
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -81,7 +84,7 @@ class Expectations:
                     if number in self._met
                     else "matches no case that was run"
                 )
-                yield Finding(STALE, entry.case, f"the {kind} entry {entry.case!r} {why}")
+                yield Finding(STALE, entry.case, f"the {kind} entry {entry.case!r} {why}: {_REMEDY}")
         if self._others:
             ranges = "; ".join(f"{count} for {bounds}" for bounds, count in self._others.items())
             message = f"entries explain nothing of version {self.version!r}: {ranges}"
@@ -101,7 +104,7 @@ class Expectations:
             return msgspec.structs.replace(result, verdict=XFAIL, expected=entry.reason)
         if result.verdict in (PASS, UNSUPPORTED):
             now = "passes" if result.verdict == PASS else "is not supported"
-            message = f"{now}, but is expected to fail: {entry.difference}"
+            message = f"{now}, but is expected to fail: {entry.difference}: {_REMEDY}"
             return msgspec.structs.replace(result, verdict=STALE, message=message)
         message = f"{result.message} (another difference than the one expected: {entry.difference})"
         return msgspec.structs.replace(result, message=message.strip())

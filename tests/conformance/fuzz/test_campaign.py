@@ -159,3 +159,8 @@ def test_what_is_drawn_at_random_is_no_smaller_form_of_what_is_not() -> None:
 
         assert not comparison.steady([*adapted, look])
         assert comparison.steady([*adapted, given, look])
+
+
+def test_a_run_too_short_to_ask_anything_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fuzz", "--minutes", "1e-12", "--only", "relations"]) == 4
+    assert "too short" in capsys.readouterr().err
