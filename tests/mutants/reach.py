@@ -41,12 +41,15 @@ class Reach:
         self.asked = asked
         self._by_line: dict[str, dict[int, list[int]]] = {}
         tracer = coverage.Coverage(data_file=None, source=["refimpl"], config_file=False)
+        known = dict(Device._known)  # a device is one object: whoever holds one now has to find it again
         tracer.start()
         for number, variant in enumerate(asked):
             forget(tables=number % _TABLES_EACH == 0)
             tracer.switch_context(str(number))
             ask(subject, variant)
         tracer.stop()
+        Device._known.clear()
+        Device._known.update(known)
         data = tracer.get_data()
         for file in data.measured_files():
             lines = data.contexts_by_lineno(file)
