@@ -82,7 +82,7 @@ def figures() -> Iterator[Figure]:
 def _touch_reason(touch: float, theirs: float) -> str:
     return (
         f"filling a new array of this size with a constant takes {touch * 1e3:.1f} ms, {touch / theirs:.2f} "
-        "of real Burn: the rest is NumPy's cast and its product, two passes over tiles in the cache"
+        "of real Burn: the rest is NumPy's cast and its product, in one pass over blocks of its own"
     )
 
 
