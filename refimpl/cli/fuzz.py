@@ -72,7 +72,7 @@ def command(
         try:
             campaign.run(chosen)
             if not campaign.done:
-                raise click.UsageError(f"{minutes:g} minutes are too short to ask anything")
+                raise click.UsageError("the time is too short to ask anything: give more --minutes")
             campaign.settle(folder)
         except KeyboardInterrupt:
             interrupted = True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -15,20 +17,22 @@ from .terminal import console, plain
 SHOWN = 20
 
 _HEADINGS = ("chapter", "clauses", "cases", "agree", "differ", "unsupported")
+#: Columns that stand there only when they have something to say, with the counts in them.
+_SELDOM = {"known": "known", "not asked": "skipped", "broken": "faults"}
 
 
 def print_report(report: Report, *, whole: bool) -> None:
     """Print the table, the failures and, when chapters were run `whole`, the clauses that no case asks."""
     out = console()
     total = report.total()
-    headings = (*_HEADINGS, "broken") if total.faults else _HEADINGS
-    table = Table(*headings, box=None, pad_edge=False)
+    seldom = {heading: name for heading, name in _SELDOM.items() if getattr(total, name)}
+    table = Table(*_HEADINGS, *seldom, box=None, pad_edge=False)
     for column in table.columns[1:]:
         column.justify = "right"
     for row in report.rows():
-        table.add_row(*_cells(row, len(headings)), style="red" if row.differ or row.faults else "")
+        table.add_row(*_cells(row, seldom.values()), style="red" if row.differ or row.faults else "")
     table.add_section()
-    table.add_row(*_cells(total, len(headings)), style="bold")
+    table.add_row(*_cells(total, seldom.values()), style="bold")
     out.print(table)
     for failure in report.failures[:SHOWN]:
         _print_failure(out, report, failure)
@@ -48,17 +52,21 @@ def print_report(report: Report, *, whole: bool) -> None:
     )
 
 
-def _cells(row: Row, count: int) -> list[str]:
+def _cells(row: Row, seldom: Iterable[str]) -> list[str]:
     clauses = f"{row.covered}/{row.clauses}" if row.clauses else ""
-    numbers = (row.cases, row.agree, row.differ, row.unsupported, row.faults)
-    return [row.chapter, clauses, *map(str, numbers)][:count]
+    numbers = (row.cases, row.agree, row.differ, row.unsupported, *(getattr(row, name) for name in seldom))
+    return [row.chapter, clauses, *map(str, numbers)]
 
 
 def _verdict(report: Report, total: Row) -> str:
     words = ("agree", "differences", "the subject is broken", "our own cases are broken")
     if report.exit_code():
         return words[report.exit_code()]
-    return "no difference" if total.agree == total.cases else "no difference in what it supports"
+    said = ["no difference in what it supports" if total.unsupported else "no difference"]
+    if total.known:
+        said = [f"no difference but {total.known} known"]
+        said += ["in what it supports"] * bool(total.unsupported)
+    return " ".join(said) + (f", {total.skipped} not asked" if total.skipped else "")
 
 
 def _print_failure(out: Console, report: Report, failure: Result) -> None:

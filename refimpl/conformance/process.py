@@ -165,7 +165,9 @@ class ProcessSubject:
         except SubjectError as error:
             self.kill()
             said = self.stderr()[-2000:].strip()
-            raise type(error)(f"{error}: {said}" if said else str(error)) from error
+            if not said:
+                raise
+            raise type(error)(f"{error}: {said}", clause=error.clause, hint=error.hint) from error
         except BaseException:
             self.kill()
             raise

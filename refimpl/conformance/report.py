@@ -10,18 +10,23 @@ import msgspec
 from .case import Case
 from .clauses import FAMILIES, Clause
 from .result import Event, Finding, Result
-from .verdict import CASE_FAULTS, GOOD, SUBJECT_FAULTS, UNSUPPORTED, exit_code
+from .verdict import CASE_FAULTS, PASS, SKIP, SUBJECT_FAULTS, UNSUPPORTED, exit_code
 
-_UNSUPPORTED_RANK, _DIFFER_RANK, _FAULT_RANK = 1, 2, 3
+#: How a case counts, the better first: that of its variants which is the worst.
+_COUNTS = ("agree", "skipped", "known", "unsupported", "differ", "faults")
 
 
-def _rank(result: Result) -> int:
-    """How bad a result is; the verdict of a case is the worst of its variants."""
-    if result.verdict in GOOD or result.expected:
-        return 0
+def _count(result: Result) -> str:
+    """How a result counts: what was not asked, or differs as is known, agrees with nothing."""
+    if result.verdict == PASS:
+        return "agree"
+    if result.verdict == SKIP:
+        return "skipped"
+    if result.expected:
+        return "known"
     if result.verdict == UNSUPPORTED:
-        return _UNSUPPORTED_RANK
-    return _FAULT_RANK if result.verdict in SUBJECT_FAULTS | CASE_FAULTS else _DIFFER_RANK
+        return "unsupported"
+    return "faults" if result.verdict in SUBJECT_FAULTS | CASE_FAULTS else "differ"
 
 
 class Row(msgspec.Struct):
@@ -33,6 +38,8 @@ class Row(msgspec.Struct):
     cases: int = 0
     variants: int = 0
     agree: int = 0
+    skipped: int = 0
+    known: int = 0
     differ: int = 0
     unsupported: int = 0
     faults: int = 0
@@ -68,12 +75,12 @@ class Report:
         if not isinstance(result, Result):
             return
         case = result.case
-        rank = _rank(result)
+        rank = _COUNTS.index(_count(result))
         self._worst[case.id] = max(rank, self._worst.get(case.id, 0))
         self._variants[case.id] = self._variants.get(case.id, 0) + 1
         self._named.update(case.clauses)
         self.variants += 1
-        if rank:
+        if rank > _COUNTS.index("known"):
             self.failures.append(result)
 
     def rows(self) -> list[Row]:
@@ -87,26 +94,14 @@ class Report:
             row = rows.setdefault(chapter, Row(chapter))
             row.cases += 1
             row.variants += self._variants[case_id]
-            row.agree += rank == 0
-            row.unsupported += rank == 1
-            row.differ += rank == 2
-            row.faults += rank == _FAULT_RANK
+            setattr(row, _COUNTS[rank], getattr(row, _COUNTS[rank]) + 1)
         return [row for row in rows.values() if row.cases]
 
     def total(self) -> Row:
         """The sum of the rows."""
         total = Row("total")
         for row in self.rows():
-            for name in (
-                "clauses",
-                "covered",
-                "cases",
-                "variants",
-                "agree",
-                "differ",
-                "unsupported",
-                "faults",
-            ):
+            for name in ("clauses", "covered", "cases", "variants", *_COUNTS):
                 setattr(total, name, getattr(total, name) + getattr(row, name))
         return total
 

@@ -129,7 +129,7 @@ def quieted(data: NDArray[Any], dtype: ScaleDtype) -> NDArray[Any]:
     """Stored scales as Burn writes again what it has read as f32: a NaN is a quiet one, of UE4M3 0x7F."""
     if dtype in _SIGNALLING:
         least, quiet = _SIGNALLING[dtype]
-        bits = np.frombuffer(data.tobytes(), np.uint16)
+        bits = np.frombuffer(data.tobytes(), "<u2")
         noisy = (bits & np.uint16(0x7FFF)) > least
         return np.where(noisy, bits | quiet, bits).view(np.uint8)
     return np.where(data == 0xFF, 0x7F, data).astype(np.uint8) if dtype is ScaleDtype.UE4M3 else data

@@ -202,14 +202,11 @@ class ShapedTensor(CreatedTensor):
         at = as_dim(dim, self.rank, "Narrow")
         start, length = as_int(start, "a start"), as_int(length, "a length")
         extent = self.shape[at]
+        outside, beyond = not 0 <= start < extent, start + length > extent
         reasons = {
             "length must be greater than 0": length <= 0,
-            f"start exceeds the size of the tensor along this dimension (Size={extent})": not 0
-            <= start
-            < extent,
-            f"start + length exceeds the size of the tensor along this dimension (Size={extent})": (
-                start + length > extent
-            ),
+            f"start exceeds the size of the tensor along this dimension (Size={extent})": outside,
+            f"start + length exceeds the size of the tensor along this dimension (Size={extent})": beyond,
         }
         if any(reasons.values()):
             found = [

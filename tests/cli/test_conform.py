@@ -260,3 +260,30 @@ def test_another_difference_than_the_known_one_is_told_beside_it(
     for shown in (capsys.readouterr().out, written.read_text(encoding="utf-8")):
         assert "$.ok: expected 2, got 1" in shown
         assert "another difference than the one expected: old" in shown
+
+
+def test_what_is_known_or_not_asked_does_not_count_as_agreement(
+    cases: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = tmp_path / "known.toml"
+    known.write_text(
+        'version = "*"\n[[xfail]]\ncase = "plc.two"\ndifference = "*"\nreason = "theirs"\n'
+        '[[skip]]\ncase = "plc.one"\nreason = "theirs"\n'
+    )
+    code = conform(cases, "--subject", ECHO, "--chapter", "PLC", "--expectations", str(known))
+    shown = capsys.readouterr().out
+
+    assert code == 0, shown
+    assert shown.split("\n")[0].split() == [
+        "chapter",
+        "clauses",
+        "cases",
+        "agree",
+        "differ",
+        "unsupported",
+        "known",
+        "not",
+        "asked",
+    ]
+    assert shown.split("\n")[1].split()[2:] == ["2", "0", "0", "0", "1", "1"]
+    assert "no difference but 1 known, 1 not asked" in shown
