@@ -155,8 +155,9 @@ def hard_link(path: Path) -> None:
 def growing(path: Path) -> None:
     if os.fork() == 0:
         with path.open("ab", buffering=0) as file:
-            while True:
-                file.write(CONTENT)
+            file.write(CONTENT)
+            while True:  # so slowly that the limit of the folder is not what is met first
+                file.write(CONTENT[:100])
                 time.sleep(0.001)
     while not path.exists() or path.stat().st_size <= len(CONTENT):
         time.sleep(0.001)
