@@ -12,6 +12,7 @@ from .dtype import DType, Kind
 from .float_tensor import Tensor
 from .operands import of_operands
 from .quantized import QuantizedTensor
+from .reuse import uninitialized
 
 #: Values of one tile of rows: the product of a tile stays in the cache.
 TILE: Final = 1 << 17
@@ -61,7 +62,7 @@ def _in_tiles(base: Tensor, a: Tensor, b: Tensor, scale: float) -> Tensor:
     if isinstance(base, QuantizedTensor):
         step = quantizing.row_step(base.scheme, base.shape, step)
         fill = quantizing.row_decoder(base._array, base.scheme, base.shape)
-    out = np.empty((rows, columns), kind)
+    out = uninitialized((rows, columns), kind)
     factor = kind.type(scale)
     with np.errstate(all="ignore"):
         for start in range(0, rows, step):

@@ -23,6 +23,7 @@ from .float_tensor import Tensor
 from .gradient import GradState
 from .namespace import space_of
 from .operands import expect
+from .reuse import uninitialized
 from .scheme import BlockSize, QuantScheme
 from .settings import locked_settings
 
@@ -142,7 +143,7 @@ class QuantizedTensor(Tensor):
             raise UnsupportedDTypeError(
                 f"a quantised tensor is dequantised to floats, not to {target}", clause="QNT-21"
             )
-        out = np.empty(self._logical, target.numpy)
+        out = uninitialized(self._logical, target.numpy)
         quantizing.decode(self.to_numpy(), self.scheme, self._logical, out)
         state = gradient.fresh(self.device)
         return Tensor._made(space_of(self.device).from_host(out), self.device, target, state)
