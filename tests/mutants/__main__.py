@@ -136,6 +136,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--most", type=int, default=600, help="variants that a mutant is put to (default: 600)"
     )
+    parser.add_argument(
+        "--case", action="append", metavar="ID", help="only these cases judge, or those whose ids begin so"
+    )
     parser.add_argument("--cases", action="store_true", help="find the cases that catch nothing: takes more")
     parser.add_argument("--report", type=Path, help="write all of it as Markdown to this file")
     options = parser.parse_args(arguments)
@@ -146,7 +149,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(highlight=False, markup=False, soft_wrap=True)
     started = time.monotonic()
     with open_subject("refimpl") as subject:
-        reach = Reach(subject, agreeing(subject))
+        asked = [variant for prefix in options.case or [""] for variant in agreeing(subject, prefix)]
+        if not asked:
+            parser.error(f"the reference agrees with no case of {', '.join(options.case or ['all'])}")
+        reach = Reach(subject, asked)
         console.print(f"{len(reach.asked)} variants traced in {time.monotonic() - started:.0f} s")
         report = run(options.modules or known, subject, reach, options.workers, options.most, console)
         if options.cases:
