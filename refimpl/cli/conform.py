@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import click
 import msgspec
 
-from ..conformance.case import Case, load_cases, of_size, selected
+from ..conformance.case import Case, Variant, load_cases, of_size, selected, variants
 from ..conformance.clauses import TRUTHS, load_clauses, not_applicable
 from ..conformance.expectations import Expectations, expectations_file, read_entries, read_expectations
 from ..conformance.report import Report, unknown_clauses
@@ -32,7 +33,13 @@ OURS = ("refimpl", "burn")
 @click.command("conform")
 @click.option("--subject", default="refimpl", show_default=True, help=f"Who is asked: {FORMS}.")
 @click.option("--chapter", "chapters", multiple=True, metavar="C", help="Only this chapter, `PLC` say.")
-@click.option("--case", "ids", multiple=True, metavar="ID", help="Only this case, or the ids that begin so.")
+@click.option(
+    "--case",
+    "ids",
+    multiple=True,
+    metavar="ID",
+    help="Only this case, the ids that begin so, or one variant: `id[axis=value]`.",
+)
 @click.option("--truth", "truths", multiple=True, type=click.Choice(TRUTHS), help="Only cases of this truth.")
 @click.option(
     "--size",
@@ -117,7 +124,8 @@ def command(
         )
         if log is not None:
             log.start(subject, opened.greeting.impl)
-        told = _kept(run(opened, counted, expected.skip, whole=whole), seen if update else None)
+        answers = run(opened, counted, expected.skip, whole=whole, wanted=partial(_named, ids))
+        told = _kept(answers, seen if update else None)
         for event in expected.judge(told, whole=whole):
             report.add(event)
             if log is not None:
@@ -171,20 +179,26 @@ def _choose(
     for chapter in chapters:
         if not any(case.chapter == chapter.lower() for case in cases):
             raise click.UsageError(f"there is no case of chapter {chapter!r}")
-    for prefix in ids:
-        if not prefix or not any(selected(case.id, prefix) for case in cases):
-            raise click.UsageError(f"there is no case {prefix!r} for Burn {BURN}")
+    for name in ids:
+        near = [case for case in cases if name and selected(case.id, name.partition("[")[0])]
+        if not any(_named((name,), variant) for case in near for variant in variants(case)):
+            raise click.UsageError(f"there is no case {name!r} for Burn {BURN}")
     wanted = {chapter.lower() for chapter in chapters}
     chosen = [
         case
         for case in cases
         if case.truth in truths
         and (not wanted or case.chapter in wanted)
-        and (not ids or any(selected(case.id, prefix) for prefix in ids))
+        and (not ids or any(selected(case.id, name.partition("[")[0]) for name in ids))
     ]
     if not chosen:
         raise click.UsageError("no case fits all of these options")
     return chosen
+
+
+def _named(ids: tuple[str, ...], variant: Variant) -> bool:
+    """Whether a variant is meant: by its label, by its case or by how that begins; without ids all are."""
+    return not ids or any(selected(variant.case.id, name) or variant.label == name for name in ids)
 
 
 @contextmanager

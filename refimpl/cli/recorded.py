@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from ..conformance.event_log import EventLog, writing
 from ..conformance.events import read_log
-from .report import write_forms
+from .report import refuse_shared, write_forms
 
 
 @contextmanager
@@ -18,6 +18,7 @@ def recorded(events: Path | None, forms: Mapping[str, Path | None]) -> Iterator[
     if events is None and not any(forms.values()):
         yield None
         return
+    refuse_shared({"--events": events, **{f"--{name}": path for name, path in forms.items()}})
     with TemporaryDirectory(prefix="refimpl-") as folder:
         path = Path(folder) / "events.jsonl" if events is None else events
         with writing(path) as log:

@@ -8,22 +8,13 @@ from typing import Any, Final
 
 import msgspec
 
-from ..errors import SubjectError
+from ..errors import InvalidArgumentError, SubjectError
 from .case import Outcome, Step
+from .claimable import CAPABILITIES, DTYPES, FIXTURES
 from .process import CASE_SECONDS, ProcessSubject
 from .protocol import encode
 from .subject import split_command
 
-#: The words that cases require of a subject, besides dtypes and fixtures.
-CAPABILITIES: Final = frozenset((
-    "autodiff", "records", "burnpack", "parallel", "files", "threads", "display", "debug", "tuple_struct",
-    "quant", "lora", "reparam", "blobs", "safetensors",
-))  # fmt: skip
-FIXTURES: Final = frozenset(("zoo/1", "dynamic/1"))
-DTYPES: Final = frozenset((
-    "f64", "f32", "flex32", "f16", "bf16", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8",
-    "bool", "bool_u8", "bool_u32",
-))  # fmt: skip
 ERRORS: Final = frozenset((
     "RecordIo", "RecordValidation", "InvalidHeader", "InvalidMagicNumber", "InvalidVersion",
     "MetadataSerializationError", "MetadataDeserializationError", "IoError", "TensorNotFound",
@@ -50,11 +41,12 @@ def check_adapter(command: str) -> Iterator[Answer]:
     """Ask a command each question about the protocol, in a process of its own each.
 
     Raises:
+        InvalidArgumentError: It is no command line.
         SubjectError: There is no such command.
     """
-    words = split_command(command)
+    words = split_command(command.removeprefix("cmd:"))
     if not words:
-        raise SubjectError("--check-adapter needs a command line")
+        raise InvalidArgumentError("--check-adapter needs a command line")
     with tempfile.TemporaryDirectory(prefix="refimpl-", ignore_cleanup_errors=True) as root:
         for number, (question, hint, put) in enumerate(_QUESTIONS):
             fault = ""
@@ -84,8 +76,9 @@ def _greets(subject: ProcessSubject) -> None:
         unknown = sorted(set(words) - known)
         if unknown:
             raise _WrongError(f"no case requires {', '.join(unknown)}, which stands among the {name}")
-    if not subject.greeting.impl.name:
-        raise _WrongError("`impl.name` is empty")
+    for field in ("name", "version"):
+        if not getattr(subject.greeting.impl, field).strip():
+            raise _WrongError(f"`impl.{field}` is empty")
 
 
 def _pings(subject: ProcessSubject) -> None:

@@ -11,8 +11,9 @@ from typing import Any, Literal
 import msgspec
 
 from ..errors import CaseError
+from .claimable import is_claimable
 from .clauses import spec_folder
-from .location import line_of_byte, line_of_field
+from .location import line_of_byte, line_of_field, repeated_key
 from .versions import BURN, key, within
 
 #: More variants than this in one case is a fault of the case, not a thorough test.
@@ -149,6 +150,10 @@ def read_case(path: Path, root: Path) -> Case:
         raise CaseError(f"{path}, line {line_of_byte(content, str(error))}: no JSON: {error}") from None
     except RecursionError:
         raise CaseError(f"{path}: nested too deeply to be a case") from None
+    repeated = repeated_key(content)
+    if repeated is not None:
+        line, name = repeated
+        raise CaseError(f"{path}, line {line}, field `{name}`: stands twice in one object")
     check_case(case, path, root, content)
     return case
 
@@ -168,6 +173,11 @@ def check_case(case: Case, path: Path, root: Path, content: bytes) -> None:
         raise broken("why", "say in one sentence which fault this case catches")
     if not case.steps:
         raise broken("steps", "a case has at least one step")
+    for index, word in enumerate(case.requires):
+        if not is_claimable(word):
+            raise broken(
+                f"requires[{index}]", f"no subject can claim {word!r}: spec/protocol.md has the words"
+            )
     for field in ("since", "until"):
         try:
             key("0" if (end := getattr(case, field)) is None else end)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -22,8 +22,9 @@ _encoder = msgspec.json.Encoder()
 class EventLog:
     """Writes the events of one run to an open file, a line each; what is written stays if the run dies."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], path: Path) -> None:
         self._file = file
+        self._path = path
         self._began = time.perf_counter()
 
     def start(self, subject: str, impl: Implementation) -> None:
@@ -45,8 +46,15 @@ class EventLog:
         """The run is over."""
         self._write(Ended(exit_code, round(time.perf_counter() - self._began, 3)))
 
+    def close(self) -> None:
+        """Close the file, now that all is in it."""
+        with _naming(self._path):
+            self._file.close()
+
     def _write(self, entry: Entry) -> None:
-        self._file.write(_encoder.encode(entry) + b"\n")
+        with _naming(self._path):
+            self._file.write(_encoder.encode(entry) + b"\n")
+            self._file.flush()
 
 
 def _judged(result: Result, report: Report) -> Judged:
@@ -70,14 +78,26 @@ def _judged(result: Result, report: Report) -> Judged:
 
 @contextmanager
 def writing(path: Path) -> Iterator[EventLog]:
-    """A log in a new file at `path`, flushed and closed at the end, however that comes.
+    """A log in a new file at `path`, closed at the end, however that comes.
 
     Raises:
         ResourceError: The file cannot be written.
     """
-    try:
+    with _naming(path):
         file = path.open("wb")
+    log = EventLog(file, path)
+    try:
+        yield log
+    except BaseException:
+        with suppress(OSError):  # what is wrong is known already
+            file.close()
+        raise
+    log.close()
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise ResourceError(f"cannot write the event log '{path}': {error.strerror}") from error
-    with file:
-        yield EventLog(file)

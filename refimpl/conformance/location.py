@@ -7,6 +7,8 @@ import re
 
 _PART = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]|\[\.\.\.\]")
 _SPACE = re.compile(r"[ \t\r\n]*")
+#: A key with its colon, another text, or the begin or end of an object.
+_TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}]')
 _BYTE = re.compile(r"byte (\d+)")
 
 
@@ -32,6 +34,41 @@ def line_of_field(content: bytes, field: str) -> int:
             break
         at = found
     return text.count("\n", 0, at) + 1
+
+
+class _RepeatedError(Exception):
+    """Some object has a key twice."""
+
+
+def _distinct(pairs: list[tuple[str, object]]) -> None:
+    if len({name for name, _ in pairs}) != len(pairs):
+        raise _RepeatedError
+
+
+_FAST = json.JSONDecoder(object_pairs_hook=_distinct)
+
+
+def repeated_key(content: bytes) -> tuple[int, str] | None:
+    """The line and name of the first key that stands a second time in its object, in a valid JSON text."""
+    text = content.decode()
+    try:
+        _FAST.decode(text)
+    except _RepeatedError:
+        pass
+    else:
+        return None
+    objects: list[set[str]] = []
+    for found in _TOKEN.finditer(text):
+        if found[1] is not None:
+            name = json.loads(found[1])
+            if name in objects[-1]:
+                return text.count("\n", 0, found.start()) + 1, name
+            objects[-1].add(name)
+        elif found[0] == "{":
+            objects.append(set())
+        elif found[0] == "}":
+            objects.pop()
+    raise AssertionError("no key is repeated")
 
 
 def _skip(text: str, at: int) -> int:

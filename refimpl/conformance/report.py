@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -120,9 +121,9 @@ class Report:
         return exit_code(verdicts, strict=self.strict)
 
     def repeat(self, failure: Result) -> str:
-        """The command that asks the failed case again."""
-        subject = "" if self.subject == "refimpl" else f" --subject {_quoted(self.subject)}"
-        return f"refimpl conform{subject} --case {failure.case.id}"
+        """The command that asks the failed variant again."""
+        subject = "" if self.subject == "refimpl" else f" --subject {shlex.quote(self.subject)}"
+        return f"refimpl conform{subject} --case {shlex.quote(failure.label)}"
 
     def sentences(self, case: Case) -> list[str]:
         """The clauses of a case, each with its first sentence."""
@@ -158,9 +159,3 @@ class Report:
 def unknown_clauses(cases: Iterable[Case], clauses: Mapping[str, Clause]) -> list[tuple[Case, str]]:
     """The clauses that a case names and no chapter has."""
     return [(case, name) for case in cases for name in case.clauses if name not in clauses]
-
-
-def _quoted(word: str) -> str:
-    return (
-        word if word.replace(":", "").replace("_", "").isalnum() else "'" + word.replace("'", "'\\''") + "'"
-    )

@@ -56,6 +56,7 @@ def run(
     skip: Callable[[Variant], str | None] = lambda _: None,
     *,
     whole: bool = True,
+    wanted: Callable[[Variant], bool] = lambda _: True,
 ) -> Iterator[Event]:
     """The events of a run: one result a variant, in the order of the cases; findings at the end.
 
@@ -67,8 +68,10 @@ def run(
         cases: What is asked, in this order.
         skip: Gives the reason why a variant is not asked, or None.
         whole: Whether these are all cases, so that what the subject claims can be judged.
+        wanted: Whether a variant belongs to the run.
     """
-    return _Run(subject, skip, whole).events(variant for case in cases for variant in variants(case))
+    asked = (variant for case in cases for variant in variants(case) if wanted(variant))
+    return _Run(subject, skip, whole).events(asked)
 
 
 class _Run:

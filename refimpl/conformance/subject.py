@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ..errors import RefimplError, SubjectError
+from ..errors import InvalidArgumentError, RefimplError, SubjectError
 from .case import Outcome, Step
 from .process import ProcessSubject
 from .protocol import Greeting
@@ -113,10 +113,11 @@ def open_subject(name: str, *, sandbox: bool = False) -> Iterator[Subject]:
         sandbox: Whether a subject in a process of its own is kept apart from the machine.
 
     Raises:
-        SubjectError: There is no such subject, or it does not start.
+        InvalidArgumentError: No subject has a name like this.
+        SubjectError: It is not there, or it does not start.
     """
     if sandbox and (name == "refimpl" or name.startswith("py:")):
-        raise SubjectError(f"{name!r} runs in this process: a sandbox is for `burn` and `cmd:`")
+        raise InvalidArgumentError(f"{name!r} runs in this process: a sandbox is for `burn` and `cmd:`")
     if name == "refimpl":
         yield InProcess(_load(REFERENCE))
         return
@@ -128,9 +129,9 @@ def open_subject(name: str, *, sandbox: bool = False) -> Iterator[Subject]:
     elif name.startswith("cmd:"):
         command = split_command(name.removeprefix("cmd:"))
     else:
-        raise SubjectError(f"there is no subject {name!r}", hint=f"a subject is {FORMS}")
+        raise InvalidArgumentError(f"there is no subject {name!r}", hint=f"a subject is {FORMS}")
     if not command:
-        raise SubjectError("`cmd:` needs a command line", hint=f"a subject is {FORMS}")
+        raise InvalidArgumentError("`cmd:` needs a command line", hint=f"a subject is {FORMS}")
     with tempfile.TemporaryDirectory(prefix="refimpl-", ignore_cleanup_errors=True) as scratch:
         subject = ProcessSubject(command, scratch, sandbox=sandbox)
         try:
@@ -143,18 +144,18 @@ def split_command(line: str) -> list[str]:
     """The words of a command line, as a shell reads them.
 
     Raises:
-        SubjectError: A quotation mark is never closed.
+        InvalidArgumentError: A quotation mark is never closed.
     """
     try:
         return shlex.split(line)
     except ValueError as error:
-        raise SubjectError(f"{line!r} is no command line: {error}") from None
+        raise InvalidArgumentError(f"{line!r} is no command line: {error}") from None
 
 
 def _load(place: str) -> Any:
     module, _, name = place.partition(":")
     if not name:
-        raise SubjectError(f"'py:{place}' names no class", hint=f"a subject is {FORMS}")
+        raise InvalidArgumentError(f"'py:{place}' names no class", hint=f"a subject is {FORMS}")
     if str(Path.cwd()) not in sys.path:
         # As `python -m` does: a class in the current folder is found.
         sys.path.insert(0, str(Path.cwd()))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_VERSION = re.compile(r"(\d+(?:\.\d+){0,3})(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?", re.ASCII)
+_WORDS = r"[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*"
+_VERSION = re.compile(rf"(\d+(?:\.\d+){{0,3}})(?:-({_WORDS}))?(?:\+{_WORDS})?", re.ASCII)
 _BOUND = re.compile(r"(<=|>=|==|!=|<|>)\s*(\S+)")
 
 #: The version of Burn that this suite follows: its cases are those that hold for it.

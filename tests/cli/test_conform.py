@@ -42,7 +42,7 @@ def test_the_table_counts_a_chapter_and_shows_each_failure(
     assert "fail: plc.two, step 0" in shown
     assert "  PLC-1: Fields input" in shown
     assert "  $.ok: expected 2, got 1" in shown
-    assert f"  again:   refimpl conform --subject '{ECHO}' --case plc.two" in shown
+    assert f"  again:   refimpl conform --subject {ECHO} --case plc.two" in shown
     assert "no case asks: " in shown
     assert "3 cases (3 variants), differences" in shown
 
@@ -81,16 +81,28 @@ def test_a_choice_of_nothing_is_a_question_of_usage(cases: Path, words: list[str
     assert conform(cases, "--subject", ECHO, *words) == 4
 
 
-def test_a_subject_that_is_not_there_is_exit_code_2(cases: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert conform(cases, "--subject", "nobody") == 2
+def test_a_variant_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    three = {"axes": {"n": [1, 2, 3]}, "expect": {f"n={n}": [{"ok": 1}] for n in (1, 2, 3)}}
+    write_case(tmp_path, case_of(**three))
+
+    assert conform(tmp_path, "--subject", ECHO, "--json", "--case", "plc.one[n=2]") == 0
+    assert report(capsys)["total"]["variants"] == 1
+    assert conform(tmp_path, "--subject", ECHO, "--case", "plc.one[n=4]") == 4
+    assert "there is no case 'plc.one[n=4]'" in capsys.readouterr().err
+
+
+def test_a_subject_that_cannot_be_is_exit_code_4(cases: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert conform(cases, "--subject", "nobody") == 4
     assert "hint: a subject is `refimpl`" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("subject", ['cmd:"python', "py:os", "py:"])
-def test_a_subject_that_is_written_wrong_is_exit_code_2(
-    cases: Path, capsys: pytest.CaptureFixture[str], subject: str
+@pytest.mark.parametrize(
+    ("subject", "code"), [('cmd:"python', 4), ("cmd:", 4), ("py:os", 4), ("py:", 4), ("py:os:Nobody", 2)]
+)
+def test_a_subject_that_is_written_wrong_is_told_from_one_that_is_not_there(
+    cases: Path, capsys: pytest.CaptureFixture[str], subject: str, code: int
 ) -> None:
-    assert conform(cases, "--subject", subject) == 2
+    assert conform(cases, "--subject", subject) == code
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -143,7 +155,7 @@ def test_long_lists_of_failures_are_cut(cases: Path, capsys: pytest.CaptureFixtu
 def test_what_a_stranger_does_not_support_is_no_difference(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lacks = {"do": "say", "say": {"unsupported": {"capability": "wings"}}}
+    lacks = {"do": "say", "say": {"unsupported": {"capability": "lora"}}}
     write_case(tmp_path, case_of(steps=[lacks]))
 
     assert conform(tmp_path, "--subject", ECHO) == 0
@@ -151,10 +163,10 @@ def test_what_a_stranger_does_not_support_is_no_difference(
 
 
 def test_a_claim_that_is_missing_is_a_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_case(tmp_path, case_of(requires=["wings"]))
+    write_case(tmp_path, case_of(requires=["lora"]))
 
     assert conform(tmp_path, "--subject", ECHO) == 1
-    assert "underclaim: does not claim 'wings'" in capsys.readouterr().out
+    assert "underclaim: does not claim 'lora'" in capsys.readouterr().out
 
 
 def test_the_reference_is_asked_when_nobody_is_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -186,11 +198,33 @@ def test_a_run_writes_its_events_and_every_form_of_report(
     assert conform(cases, "--subject", ECHO, *words) == 1
     lines = [json.loads(line) for line in (out / "events").read_text().splitlines()]
     assert [line["event"] for line in lines] == ["start", "result", "result", "result", "end"]
-    assert lines[3]["repeat"] == f"refimpl conform --subject '{ECHO}' --case plc.two"
+    assert lines[3]["repeat"] == f"refimpl conform --subject {ECHO} --case plc.two"
     assert lines[4]["exit_code"] == 1
     assert "plc.two" in (out / "html").read_text()
     assert 'failures="1"' in (out / "junit").read_text()
     assert "fail: plc.two" in (out / "markdown").read_text()
+
+
+def test_a_file_that_two_options_name_is_refused_before_the_run(
+    cases: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path_factory.mktemp("out")
+    (out / "link").symlink_to(out / "log")
+
+    assert conform(cases, "--subject", ECHO, f"--events={out / 'log'}", f"--html={out / 'link'}") == 4
+    assert "--events and --html name one file" in capsys.readouterr().err
+    assert not (out / "log").exists()
+    assert conform(cases, "--subject", ECHO, "--markdown=/dev/null", "--html=/dev/null") == 1
+    assert conform(cases, "--subject", ECHO, f"--events={out / 'log'}") == 1
+    before = (out / "log").read_bytes()
+    assert main(["report", str(out / "log"), f"--junit={out / 'log'}"]) == 4
+    assert (out / "log").read_bytes() == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_names_the_event_log(cases: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert conform(cases, "--subject", ECHO, "--events=/dev/full") == 2
+    assert "cannot write the event log '/dev/full': No space left on device" in capsys.readouterr().err
 
 
 def test_an_update_explains_every_difference_of_the_next_run(cases: Path, tmp_path: Path) -> None:
@@ -206,7 +240,7 @@ def test_expectations_that_are_not_there_are_a_question_of_usage(cases: Path, wo
 
 
 def test_a_sandbox_is_for_processes(cases: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert conform(cases, "--subject", ECHO, "--sandbox") == 2
+    assert conform(cases, "--subject", ECHO, "--sandbox") == 4
     assert "runs in this process" in capsys.readouterr().err
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 MANNER, FOLDER = sys.argv[1], Path(sys.argv[2])
-CAPABILITIES = {"under_claimer": [], "over_claimer": ["echo", "wings"]}.get(MANNER, ["echo"])
+CAPABILITIES = {"under_claimer": [], "over_claimer": ["debug", "lora"]}.get(MANNER, ["debug"])
 CONTENT = b"\x01" * 70_000
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
 
@@ -40,7 +40,7 @@ def liar(number: int, steps: list[dict[str, Any]]) -> None:
 
 
 def over_claimer(number: int, steps: list[dict[str, Any]]) -> None:
-    lacking = {"unsupported": {"capability": "wings", "text": "not today"}}
+    lacking = {"unsupported": {"capability": "lora", "text": "not today"}}
     say(number, {"steps": [lacking for _ in steps]})
 
 

@@ -14,6 +14,7 @@ from refimpl.conformance.case import (
     read_case,
     variants,
 )
+from refimpl.conformance.location import repeated_key
 from refimpl.conformance.protocol import PROFILE
 from refimpl.conformance.versions import BURN
 from refimpl.errors import CaseError
@@ -31,6 +32,9 @@ from .folder import case_of, write_case
         ({"steps": [1]}, r"steps\[0\]|steps\[\.\.\.\]", "Expected `object`"),
         ({"steps": [{"do": "a", "match": {"ulps": 1}}]}, r"steps\[0\]\.match", "ulps"),
         ({"cost": 1000}, "cost", "1000"),
+        ({"requires": ["records", "burn"]}, r"requires\[1\]", "no subject can claim 'burn'"),
+        ({"requires": ["d0"]}, r"requires\[0\]", "no subject can claim 'd0'"),
+        ({"since": "0.23.0-pre..1"}, "since", "no version"),
         ({"axes": {"n": []}}, r"axes\.n", "at least one value"),
         ({"axes": {"a": [0] * 101, "b": [0] * 100}}, "axes", "more than 10000"),
         ({"axes": {"n": [1, 2]}}, "expect", "an object"),
@@ -60,6 +64,29 @@ def test_the_line_is_that_of_the_field(tmp_path: Path) -> None:
 
     line = next(number for number, text in enumerate(lines, 1) if '"level"' in text)
     assert f"line {line}, field `level`" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "name"),
+    [
+        ('{"id": 1,\n "id": 2}', 2, "id"),
+        ('{"a": "{\\"a\\":",\n\n "b": [{"c": 1}, {"c": 2, "d": {"c": 3}, "\\u0063" : 4}]}', 3, "c"),
+    ],
+)
+def test_a_key_that_stands_twice_in_one_object_is_found(text: str, line: int, name: str) -> None:
+    assert repeated_key(text.encode()) == (line, name)
+
+
+def test_a_key_in_two_objects_is_no_repetition() -> None:
+    assert repeated_key(b'{"a": {"a": [{"a": 1}, {"a": "\\"a\\": {"}]}, "b": "a"}') is None
+
+
+def test_a_case_with_a_key_twice_names_its_second_line(tmp_path: Path) -> None:
+    text = json.dumps(case_of(), indent=1)
+    path = write_case(tmp_path, case_of(), text[:-2] + ',\n "why": "Another."\n}')
+
+    with pytest.raises(CaseError, match=rf"line {text.count(chr(10)) + 1}, field `why`: stands twice"):
+        read_case(path, tmp_path)
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"id": "plc.one",\n "clauses": }', "[" * 100_000, '"\xff"'])
@@ -162,7 +189,7 @@ def test_a_case_is_written_one_step_a_line_and_read_back(tmp_path: Path) -> None
         "axes": {"n": [1, 2]},
         "expect": {"n=1": [{"ok": 1}], "n=2": [{"panic": {"kind": "Other", "text": "é"}}]},
     }
-    case = read_case(write_case(tmp_path, case_of(requires=["x"], cost=2, text=True, **fields)), tmp_path)
+    case = read_case(write_case(tmp_path, case_of(requires=["quant"], cost=2, text=True, **fields)), tmp_path)
     text = format_case(case)
     again = read_case(write_case(tmp_path, case_of(), text), tmp_path)
 

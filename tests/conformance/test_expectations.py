@@ -117,7 +117,7 @@ def test_a_flaky_case_that_differs_otherwise_is_a_failure(cases: Path) -> None:
 
 
 def test_a_known_difference_that_is_not_supported_any_more_is_stale(cases: Path) -> None:
-    write_case(cases, case_of("plc.three", requires=["wings"], expect=[{"ok": 3}]))
+    write_case(cases, case_of("plc.three", requires=["lora"], expect=[{"ok": 3}]))
     text = '[[xfail]]\ncase = "plc.t*"\ndifference = "step 0: $.ok: *, got 1"\nreason = "r"'
     events = judged(cases, expecting(cases, text))
 

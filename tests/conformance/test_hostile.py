@@ -38,8 +38,8 @@ BLOB = {"dtype": "u8", "shape": [70_000], "nbytes": 70_000, "sha256": hashlib.sh
 VERDICTS = {
     "good": (["pass"], 0, ""),
     "liar": (["fail"], 1, ""),
-    "under_claimer": (["unsupported", "underclaim"], 1, "does not claim 'echo'"),
-    "over_claimer": (["overclaim"], 1, "wings: not today"),
+    "under_claimer": (["unsupported", "underclaim"], 1, "does not claim 'debug'"),
+    "over_claimer": (["overclaim"], 1, "lora: not today"),
     "crasher": (["crash"], 2, "exit code 3: I give up"),
     "hanger": (["timeout"], 2, "no answer within 2 seconds"),
     "slow_starter": (["pass"], 0, ""),
@@ -90,12 +90,12 @@ class Runs(NamedTuple):
 def put(manner: str, folder: Path) -> Run:
     """Run the cases against one subject."""
     expect = {"ok": BLOB} if manner.startswith("blob") else {"ok": 1}
-    made = case_of(requires=["echo"], expect=[expect])
+    made = case_of(requires=["debug"], expect=[expect])
     if manner == "deaf":
         made["steps"] = [{"do": "echo", "value": "x" * 300_000}]
     write_case(folder / "cases", made)
     if manner in TWICE:
-        write_case(folder / "cases", case_of("plc.two", requires=["echo"]))
+        write_case(folder / "cases", case_of("plc.two", requires=["debug"]))
     with open_subject(f"cmd:{sys.executable} {HOSTILE} {manner} {folder}") as subject:
         events = list(run(subject, load_cases(folder / "cases")))
     return Run(events, living(str(folder)))

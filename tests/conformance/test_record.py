@@ -73,7 +73,7 @@ def test_what_is_ours_or_made_by_hand_is_left_alone(root: Path, fields: dict[str
         ({"do": "flip"}, "two runs differ at steps [0]"),
         ({"do": "x", "say": {"error": {"kind": "Protocol", "text": "what?"}}}, "Protocol: what?"),
         ({"do": "x", "say": {"panic": {"kind": "Capture"}}}, "Capture"),
-        ({"do": "x", "say": {"unsupported": {"capability": "wings"}}}, "unsupported"),
+        ({"do": "x", "say": {"unsupported": {"capability": "lora"}}}, "unsupported"),
     ],
 )
 def test_an_answer_that_cannot_be_kept_is_refused(

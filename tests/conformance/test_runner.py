@@ -18,7 +18,7 @@ from refimpl.conformance.report import Report, unknown_clauses
 from refimpl.conformance.result import Event, Result
 from refimpl.conformance.runner import run
 from refimpl.conformance.subject import open_subject
-from refimpl.errors import SubjectError
+from refimpl.errors import InvalidArgumentError, SubjectError
 
 from .folder import DUMMY, case_of, write_case
 
@@ -81,8 +81,8 @@ def say(**outcome: Any) -> dict[str, Any]:
     [
         ({}, "pass", 0),
         ({"expect": [{"ok": 2}]}, "fail", 1),
-        ({"requires": ["wings"]}, "unsupported", 1),
-        ({"steps": [say(unsupported={"capability": "wings"})]}, "unsupported", 1),
+        ({"requires": ["lora"]}, "unsupported", 1),
+        ({"steps": [say(unsupported={"capability": "lora"})]}, "unsupported", 1),
         ({"steps": [say(error={"kind": "Protocol", "text": "no step"})]}, "adapter fault", 2),
         ({"expect": [], "provenance": {"source": "none"}}, "unrecorded", 3),
         ({"name": "plc.broken"}, "adapter fault", 2),
@@ -118,7 +118,7 @@ def test_a_device_that_a_case_requires_must_execute(
 
 
 def test_unsupported_is_no_difference_of_a_stranger(tmp_path: Path) -> None:
-    results = results_of(run(Echo(), cases(tmp_path, case_of(requires=["wings"]))))
+    results = results_of(run(Echo(), cases(tmp_path, case_of(requires=["lora"]))))
 
     assert report_of(results, strict=False).exit_code() == 0
 
@@ -219,7 +219,13 @@ def test_each_subject_gets_the_verdict_that_is_its_own(
         assert "I give up" in results[0].message
 
 
-@pytest.mark.parametrize("name", ["nobody", "cmd:", "py:no.such:Thing", "py:refimpl.errors:RefimplError"])
+@pytest.mark.parametrize("name", ["nobody", "cmd:", "py:os"])
+def test_a_name_that_no_subject_has_is_refused(name: str) -> None:
+    with pytest.raises(InvalidArgumentError), open_subject(name):
+        pass
+
+
+@pytest.mark.parametrize("name", ["py:no.such:Thing", "py:refimpl.errors:RefimplError"])
 def test_a_subject_that_is_not_there_is_a_subject_error(name: str) -> None:
     with pytest.raises(SubjectError), open_subject(name):
         pass

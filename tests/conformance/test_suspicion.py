@@ -123,22 +123,22 @@ def findings(made: list[Event]) -> list[tuple[str, str]]:
 
 
 def test_a_claim_of_which_nothing_is_supported_is_an_overclaim(tmp_path: Path) -> None:
-    subject = Made(lambda starts, asked, value: lacks("feathers"), "wings")
+    subject = Made(lambda starts, asked, value: lacks("reparam"), "lora")
 
-    assert findings(events(tmp_path, subject, 5, requires=["wings"])) == [("overclaim", "wings")]
+    assert findings(events(tmp_path, subject, 5, requires=["lora"])) == [("overclaim", "lora")]
 
 
 def test_a_claim_of_which_something_is_supported_is_none(tmp_path: Path) -> None:
-    subject = Made(lambda starts, asked, value: value if asked == 1 else lacks("feathers"), "wings")
+    subject = Made(lambda starts, asked, value: value if asked == 1 else lacks("reparam"), "lora")
 
-    assert findings(events(tmp_path, subject, 6, requires=["wings"])) == []
+    assert findings(events(tmp_path, subject, 6, requires=["lora"])) == []
 
 
 def test_what_is_not_claimed_is_tried_three_times(tmp_path: Path) -> None:
     subject = Made(lambda starts, asked, value: value)
-    made = events(tmp_path, subject, 6, requires=["wings"])
+    made = events(tmp_path, subject, 6, requires=["lora"])
 
-    assert findings(made) == [("underclaim", "wings")]
+    assert findings(made) == [("underclaim", "lora")]
     assert subject.asked == 3
     assert {event.verdict for event in made if isinstance(event, Result)} == {"unsupported"}
 
@@ -146,14 +146,14 @@ def test_what_is_not_claimed_is_tried_three_times(tmp_path: Path) -> None:
 def test_what_is_not_claimed_and_does_not_work_is_tried_once(tmp_path: Path) -> None:
     subject = Made(lambda starts, asked, value: 0)
 
-    assert findings(events(tmp_path, subject, 6, requires=["wings"])) == []
+    assert findings(events(tmp_path, subject, 6, requires=["lora"])) == []
     assert subject.asked == 1
 
 
 def test_a_case_that_needs_two_things_which_are_not_claimed_shows_neither(tmp_path: Path) -> None:
     subject = Made(lambda starts, asked, value: value)
 
-    assert findings(events(tmp_path, subject, 2, requires=["wings", "feathers"])) == []
+    assert findings(events(tmp_path, subject, 2, requires=["lora", "reparam"])) == []
     assert subject.asked == 0
 
 
@@ -162,8 +162,8 @@ def test_a_subject_that_answers_nothing_is_not_asked_for_ever(tmp_path: Path) ->
         raise SubjectError("nonsense")
 
     for number in range(50):
-        write_case(tmp_path, case_of(f"plc.n{number:02}", requires=[f"w{number // 8}"]))
-    subject = Made(broken, *(f"w{number}" for number in range(8)))
+        write_case(tmp_path, case_of(f"plc.n{number:02}", requires=[f"d{1 + number // 8}"]))
+    subject = Made(broken, *(f"d{number}" for number in range(1, 9)))
     made = [event for event in run(subject, load_cases(tmp_path)) if isinstance(event, Result)]
 
     assert [result.verdict for result in made] == ["adapter fault"] * 30 + ["set aside"] * 20

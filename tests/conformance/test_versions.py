@@ -38,7 +38,9 @@ def test_a_version_keeps_all_bounds_or_none(version: str, bounds: str, kept: boo
     assert within(version, bounds) is kept
 
 
-@pytest.mark.parametrize("bounds", ["", "0.23", "*, <1", "~0.23", ">=", ">=x", ">=0.1 <0.2"])
+@pytest.mark.parametrize(
+    "bounds", ["", "0.23", "*, <1", "~0.23", ">=", ">=x", ">=1-", ">=1-a..b", ">=1+.", ">=0.1 <0.2"]
+)
 def test_bounds_that_cannot_be_read_are_refused(bounds: str) -> None:
     with pytest.raises(ValueError, match=r"no bound|no version"):
         within("0.23.0", bounds)
