@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ..errors import TensorError
+from ..errors import PanicError, TensorError
 from ..rust_text import debug_shape
 from .scheme import BlockSize, QuantScheme
 
@@ -47,7 +47,9 @@ class BlockLayout:
     @classmethod
     def covering(cls, shape: tuple[int, ...], scheme: QuantScheme) -> BlockLayout:
         """The layout of stored data, where the edge of the tensor may cut blocks off (QNT-9, QNT-30)."""
-        return cls(shape, shape if scheme.per_block is None else aligned(scheme.per_block[0], len(shape)))
+        if scheme.per_block is None:
+            return cls(shape, tuple(max(1, dim) for dim in shape))
+        return cls(shape, aligned(scheme.per_block[0], len(shape)))
 
     @property
     def divides(self) -> bool:
@@ -58,10 +60,16 @@ class BlockLayout:
 
     @property
     def grid(self) -> tuple[int, ...]:
-        """How many blocks there are along each axis."""
-        return tuple(
-            -(-dim // extent) if extent else 0 for dim, extent in zip(self.shape, self.block, strict=True)
-        )
+        """How many blocks there are along each axis.
+
+        Raises:
+            PanicError: a block has an extent of 0.
+        """
+        if 0 in self.block:
+            raise PanicError(
+                "attempt to divide by zero", clause="QNT-9", hint="the extents of a block are from 1 to 255"
+            )
+        return tuple(-(-dim // extent) for dim, extent in zip(self.shape, self.block, strict=True))
 
     @property
     def num_blocks(self) -> int:

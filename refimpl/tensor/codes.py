@@ -17,6 +17,9 @@ _ROUNDER: Final = np.float32(1.5 * 2**23)
 _UPPER_SHIFT: Final = np.uint32(15)
 _LOWER: Final = np.int32((1 << 15) - 1)
 
+#: Every stored byte.
+BYTES: Final = np.arange(256, dtype=np.uint8)
+
 #: The NaN that decoding gives, whatever the sign and payload of the code.
 _DECODED_NAN: Final = np.uint32(0x7FFFE000)
 
@@ -37,9 +40,8 @@ class IntegerCodes:
     Clauses: QNT-19, QNT-21.
     """
 
-    def __init__(self, bits: int) -> None:
-        self.bits = bits
-        self.table: NDArray[Any] = np.arange(256, dtype=np.uint8).view(np.int8).astype(F32)
+    def __init__(self) -> None:
+        self.table: NDArray[Any] = BYTES.view(np.int8).astype(F32)
 
     def encode(self, values: NDArray[Any], scratch: Scratch, out: NDArray[Any]) -> None:  # noqa: ARG002
         """Fill `out` (u8) with the codes of `values`, which are overwritten and lie within the range."""
@@ -64,9 +66,10 @@ class FloatCodes:
         self._nudge = np.int32((1 << (22 - mantissa)) - 1 - ((127 - bias) << 23))
         self._rebias = np.uint32((127 - bias) << mantissa)
         self._sign = bits - 1
-        self._min_normal = np.float32(2.0 ** (1 - bias))
+        #: Below it, which is twice the smallest normal, values are counts of one spacing.
+        self._counted = np.float32(2.0 ** (2 - bias))
         self._spacing = np.float32(2.0 ** (1 - bias - mantissa))
-        #: Adding it leaves a subnormal's code in the low bits of the sum.
+        #: Adding it leaves such a count, which is a code, in the low bits of the sum.
         self._aligner = np.float32(1.5 * 2.0 ** (23 + 1 - bias - mantissa))
         self.table = self._decoded()
 
@@ -87,21 +90,20 @@ class FloatCodes:
     def rounded(self, values: NDArray[Any]) -> NDArray[Any]:
         """The codes of `values`.
 
-        A normal's code is its exponent and mantissa, rounded as an integer; a subnormal's is a count of
+        A normal's code is its exponent and mantissa, rounded as an integer; a small value's is a count of
         spacings. Whichever of the two is greater is the right one.
         """
         bits = values.view(np.int32)
         magnitude = bits & np.int32(0x7FFFFFFF)
         even = (magnitude >> self._shift) & np.int32(1)
         codes = (magnitude + even + self._nudge) >> self._shift
-        counted = np.minimum(magnitude.view(F32), self._min_normal) + self._aligner
+        counted = np.minimum(magnitude.view(F32), self._counted) + self._aligner
         codes = np.maximum(codes, counted.view(np.int32) & np.int32(0xFF))
-        absent = magnitude > np.int32(0x7F800000)
+        absent, negative = np.isnan(values), bits < 0
         codes[absent] = self._absent(bits[absent].view(np.uint32))
-        signs = (bits >> np.int32(31)) & np.int32(1 << self._sign)
         if self.bits == 4:
-            signs[absent] = 0
-        rounded: NDArray[Any] = (codes | signs).astype(np.uint8)
+            negative &= ~absent
+        rounded: NDArray[Any] = (codes | negative.astype(np.int32) << self._sign).astype(np.uint8)
         return rounded
 
     def _absent(self, bits: NDArray[Any]) -> NDArray[Any]:
@@ -114,11 +116,11 @@ class FloatCodes:
 
     def _decoded(self) -> NDArray[Any]:
         """The value of each of the 256 codes; four-bit codes ignore their high bits."""
-        codes = np.arange(256, dtype=np.uint32) & np.uint32((1 << self.bits) - 1)
+        codes = BYTES & np.uint32((1 << self.bits) - 1)
         magnitude = codes & np.uint32((1 << self._sign) - 1)
         normal = ((magnitude + self._rebias) << np.uint32(self._shift)).view(F32)
-        exponent = magnitude >> np.uint32(23 - int(self._shift))
-        table = np.where(exponent == 0, magnitude.astype(F32) * self._spacing, normal)
+        upper = magnitude >> np.uint32(24 - int(self._shift))  # 0 for two exponents of one spacing
+        table = np.where(upper == 0, magnitude.astype(F32) * self._spacing, normal)
         if self.bits == 8:
             top = np.uint32(0x7F) if self._shift == 20 else np.uint32(0x7C)
             if self._shift == 21:
@@ -137,13 +139,11 @@ def _by_upper_bits(codes: FloatCodes) -> NDArray[Any]:
         return codes.rounded((np.arange(1 << 17, dtype=np.uint32) << _UPPER_SHIFT).view(F32))
 
 
-E4M3: Final = FloatCodes(8, mantissa=3, bias=7)
-E5M2: Final = FloatCodes(8, mantissa=2, bias=15)
-E2M1: Final = FloatCodes(4, mantissa=1, bias=1)
-_INTEGERS: Final = {bits: IntegerCodes(bits) for bits in (8, 4, 2)}
+#: Bits, bits of the mantissa, and bias.
+_FLOATS: Final = {QuantValue.E4M3: (8, 3, 7), QuantValue.E5M2: (8, 2, 15), QuantValue.E2M1: (4, 1, 1)}
 
 
+@cache
 def codec(value: QuantValue) -> IntegerCodes | FloatCodes:
     """What encodes and decodes the codes of `value`."""
-    floats = {QuantValue.E4M3: E4M3, QuantValue.E5M2: E5M2, QuantValue.E2M1: E2M1}
-    return floats.get(value) or _INTEGERS[value.bits]
+    return FloatCodes(*_FLOATS[value]) if value.is_float else IntegerCodes()

@@ -86,7 +86,7 @@ def _extended(codes: NDArray[Any], value: QuantValue) -> NDArray[Any]:
     if value.is_float:
         return codes
     sign = np.uint8(1 << (value.bits - 1))
-    return ((codes & np.uint8((1 << value.bits) - 1)) ^ sign) - sign
+    return (codes ^ sign) - sign
 
 
 def pack(codes: NDArray[Any], scheme: QuantScheme) -> NDArray[Any]:
@@ -98,8 +98,6 @@ def pack(codes: NDArray[Any], scheme: QuantScheme) -> NDArray[Any]:
     Clauses: QNT-29.
     """
     check_axis(scheme, codes.ndim)
-    if not scheme.store.is_packed:
-        return codes.reshape(-1)
     rows = np.atleast_1d(codes).swapaxes(-1 - scheme.store.axis, -1)
     missing = -rows.shape[-1] % word_codes(scheme)[0]
     if missing:
@@ -109,8 +107,6 @@ def pack(codes: NDArray[Any], scheme: QuantScheme) -> NDArray[Any]:
 
 def unpack(data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...]) -> NDArray[Any]:
     """The codes (u8) of a tensor of `shape` in stored bytes (QNT-29, QNT-30)."""
-    if not scheme.store.is_packed:
-        return data.reshape(shape)
     check_axis(scheme, len(shape))
     swapped = list(shape or (1,))
     axis = -1 - scheme.store.axis
@@ -122,29 +118,21 @@ def unpack(data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...]) -> N
 
 
 def has_padding(scheme: QuantScheme, shape: tuple[int, ...]) -> bool:
-    """Whether stored words have bits that no code takes (QNT-29)."""
+    """Whether stored words may have bits that no code takes (QNT-29)."""
     codes, _ = word_codes(scheme)
-    if not scheme.store.is_packed or (codes == 1 and scheme.value.bits == 8):
-        return False
-    extent = shape[-1 - scheme.store.axis] if shape else 1
-    return codes == 1 or extent % codes != 0
-
-
-def _scales_move(scheme: QuantScheme) -> bool:
-    """Whether there are scales of blocks, and codes that trade places."""
-    return scheme.per_block is not None and scheme.store.is_packed and scheme.store.axis > 0
+    return scheme.store.is_packed and (codes == 1 or not is_flat(scheme, shape))
 
 
 def stored_order(scales: NDArray[Any], grid: tuple[int, ...], scheme: QuantScheme) -> NDArray[Any]:
     """Block scales in the order of storage: the grid's axes trade places as the codes' do (QNT-30)."""
-    if _scales_move(scheme):
+    if scheme.per_block is not None:
         return np.ascontiguousarray(scales.reshape(grid).swapaxes(-1 - scheme.store.axis, -1)).reshape(-1)
     return scales.reshape(-1)
 
 
 def grid_order(scales: NDArray[Any], grid: tuple[int, ...], scheme: QuantScheme) -> NDArray[Any]:
     """Block scales of a file in row-major order over the grid (QNT-30)."""
-    if _scales_move(scheme):
+    if scheme.per_block is not None:
         swapped = list(grid)
         axis = -1 - scheme.store.axis
         swapped[axis], swapped[-1] = swapped[-1], swapped[axis]

@@ -57,7 +57,7 @@ class QuantizedTensor(Tensor):
             )
         quantizing.check_scales(scheme, data.shape)
         try:
-            np.broadcast_to(np.uint8(0), data.shape)  # what it is dequantised to must be an array
+            np.broadcast_to(np.uint8(), data.shape)  # what it is dequantised to must be an array
             array = quantizing.as_kept(array, scheme, data.shape)
         except (ValueError, OverflowError) as error:
             raise TensorError(
@@ -201,8 +201,8 @@ class QuantizedTensor(Tensor):
 
     def reshape(self, shape: Sequence[int] | int) -> Self:
         """The same elements under another shape; a packing axis that is gone becomes the innermost."""
-        rank = 1 if isinstance(shape, int) else len(shape)
-        kept = self.scheme.store.axis < rank
+        shape = (shape,) if isinstance(shape, int) else shape
+        kept = self.scheme.store.axis < len(shape)
         scheme = self.scheme if kept else self.scheme.with_packing_axis(0)
         return self._rearranged(lambda t: t.reshape(shape), scheme)
 
@@ -227,8 +227,6 @@ class QuantizedTensor(Tensor):
         order = [as_dim(axis, self.rank, "Permute") for axis in as_ints(axes, "an axis")]
         if order == list(range(self.rank)):
             return self
-        if sorted(order) != list(range(self.rank)):
-            raise failed("Permute", f"The axes {order} do not name each of the {self.rank} axes once.")
         return self._rearranged(lambda t: t.permute(order), self.scheme.permuted(order))
 
     def transpose(self) -> Self:

@@ -14,7 +14,7 @@ from ..errors import ArgumentTypeError, TensorError
 from . import packing, scales
 from .blocks import BlockLayout
 from .calibration import QParams, check_scheme
-from .codes import Scratch, codec
+from .codes import BYTES, Scratch, codec
 from .scheme import QuantScheme, ScaleDtype
 from .stored_length import stored_length
 
@@ -42,6 +42,7 @@ def encode(values: NDArray[Any], scheme: QuantScheme, q_params: QParams) -> NDAr
             hint="compute_q_params(scheme, range) gives them, and quantize_dynamic does it all",
         )
     packing.check_axis(scheme, values.ndim)
+    blocks = grid(scheme, values.shape)
     if not values.flags.c_contiguous:
         values = np.ascontiguousarray(values)
     given = np.asarray(q_params.scales.to_numpy()).reshape(-1)
@@ -55,11 +56,11 @@ def encode(values: NDArray[Any], scheme: QuantScheme, q_params: QParams) -> NDAr
         stored = stored[:1]
     elif stored.size != layout.num_blocks:
         raise TensorError(
-            f"a grid of {list(layout.grid)} blocks takes {layout.num_blocks} scales, got {stored.size}",
+            f"a grid of {list(blocks)} blocks takes {layout.num_blocks} scales, got {stored.size}",
             clause="QNT-25",
         )
     divisor = stored if whole is None else whole * stored
-    tail = [scales.to_bytes(packing.stored_order(stored, layout.grid, scheme), scheme.scale_dtype)]
+    tail = [scales.to_bytes(packing.stored_order(stored, blocks, scheme), scheme.scale_dtype)]
     if whole is not None:
         tail.append(whole.reshape(1).view(np.uint8))
     if packing.is_flat(scheme, values.shape):
@@ -88,7 +89,7 @@ def decode(data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...], out:
     else:
         codes = packing.unpack(codes, scheme, shape).reshape(-1)
         table, each = codec(scheme.value).table, 1
-    flat, scratch = out.reshape(-1), np.empty(0, F32)
+    flat = out.reshape(-1)
     with np.errstate(all="ignore"):
         factor = stored if whole is None else whole * stored
         if table is None and factor.size == 1 and out.dtype == F32:
@@ -96,10 +97,7 @@ def decode(data: NDArray[Any], scheme: QuantScheme, shape: tuple[int, ...], out:
             np.multiply(codes.view(np.int8), factor, out=flat, dtype=F32, casting="unsafe")
             return
         for at, piece, scale in _tiles(out, layout, factor):
-            tile = flat[at : at + piece.size]
-            if out.dtype != F32:
-                scratch = scratch if scratch.size >= piece.size else np.empty(piece.size, F32)
-                tile = scratch[: piece.size]
+            tile = flat[at : at + piece.size] if out.dtype == F32 else np.empty(piece.size, F32)
             _look_up(codes[at // each : (at + piece.size) // each], table, tile)
             shaped = tile.reshape(piece.shape)
             np.multiply(shaped, scale, out=shaped)
@@ -114,7 +112,7 @@ def has_row_tiles(scheme: QuantScheme, shape: tuple[int, ...]) -> bool:
 
 def row_step(scheme: QuantScheme, shape: tuple[int, ...], about: int) -> int:
     """A number of rows near `about` that cuts no block."""
-    extent = max(1, BlockLayout.of(shape, scheme).block[0]) if scheme.per_block is not None else 1
+    extent = 1 if scheme.per_block is None else BlockLayout.of(shape, scheme).block[0]
     return max(extent, about // extent * extent)
 
 
@@ -145,10 +143,10 @@ def row_decoder(
 def _decoder(scheme: QuantScheme) -> tuple[NDArray[Any] | None, int]:
     """The values of a stored byte as one element of a table, and how many; no table for a plain integer."""
     codes, word = packing.word_codes(scheme)
-    each = codes // word or 1
+    each = codes // word
     if scheme.value.bits == 8 and not scheme.value.is_float:
         return None, 1
-    values = codec(scheme.value).table[packing.unpack_flat(np.arange(256, dtype=np.uint8), scheme)]
+    values = codec(scheme.value).table[packing.unpack_flat(BYTES, scheme)]
     wide = {1: F32, 2: np.complex64, 4: np.complex128}[each]  # as many bytes as the values of one stored byte
     return values.view(wide), each
 
@@ -227,7 +225,7 @@ def _encode_flat(
     tail: list[NDArray[Any]],
 ) -> NDArray[Any]:
     codes, word = packing.word_codes(scheme)
-    ratio = codes // word or 1
+    ratio = codes // word
     size = values.size // ratio
     whole = np.empty(size + sum(part.size for part in tail), np.uint8)
     plain = whole[:size] if not scheme.store.is_packed else None
@@ -270,15 +268,14 @@ def _tiles(
     if scale.size == 1:
         flat = values.reshape(-1)
         for at in range(0, flat.size, TILE):
-            yield at, flat[at : at + TILE].astype(F32, copy=False), scale.reshape(1)
+            yield at, np.asarray(flat[at : at + TILE], F32), scale.reshape(1)
         return
     folded, _ = layout.folded()
     view, spread = values.reshape(folded), layout.spread(scale)
-    each = view[0].size if len(folded) > 1 else 1
-    rows = max(1, TILE // max(1, each))
+    each = math.prod(folded[1:])
+    rows = max(1, TILE // each)
     for row in range(0, folded[0], rows):
-        piece = view[row : row + rows].astype(F32, copy=False)
-        yield row * each, piece, spread[row : row + rows]
+        yield row * each, np.asarray(view[row : row + rows], F32), spread[row : row + rows]
 
 
 def check_scales(scheme: QuantScheme, shape: tuple[int, ...]) -> None:

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import TensorError
-from .codes import E4M3, Scratch
-from .scheme import ScaleDtype
+from .codes import Scratch, codec
+from .scheme import QuantValue, ScaleDtype
 
 F32: Final = np.dtype("<f4")
 #: What takes the place of a scale that is nothing to divide by.
 SMALLEST: Final = np.float32(2.0**-126)
 
-# the largest value, and for narrow floats the step of the f32 bits, the smallest normal and the spacing below
+# the largest value, and for narrow floats the step of the f32 bits, and from where on down which spacing
 _MAX: Final[dict[ScaleDtype, np.float32]] = {
     ScaleDtype.F32: np.float32(2.0**127 * (2 - 2.0**-23)),
     ScaleDtype.F16: np.float32(65504.0),
@@ -26,7 +26,7 @@ _MAX: Final[dict[ScaleDtype, np.float32]] = {
 }
 _GRID: Final = {
     ScaleDtype.F16: (1 << 13, 2.0**-14, 2.0**-24),
-    ScaleDtype.BF16: (1 << 16, 0.0, 0.0),
+    ScaleDtype.BF16: (1 << 16, -np.inf, 1.0),  # as f32 has them
     ScaleDtype.UE4M3: (1 << 20, 2.0**-6, 2.0**-9),
 }
 
@@ -53,7 +53,7 @@ def round_up(scales: NDArray[Any], dtype: ScaleDtype) -> NDArray[Any]:
     bits: NDArray[Any] = scales.view(np.uint32)
     with np.errstate(all="ignore"):
         if dtype is ScaleDtype.UE8M0:
-            fraction, exponent = np.frexp(np.where(np.isfinite(scales), scales, np.float32(1)))
+            fraction, exponent = np.frexp(scales)
             power = np.clip(exponent - (fraction == 0.5), -127, 127)
             rounded: NDArray[Any] = np.ldexp(np.float32(1), power).astype(F32)
             rounded = np.where(scales > 0, rounded, np.float32(2.0**-127))
@@ -62,9 +62,9 @@ def round_up(scales: NDArray[Any], dtype: ScaleDtype) -> NDArray[Any]:
             step, min_normal, spacing = _GRID[dtype]
             on_grid = ((bits + np.uint32(step - 1)) & ~np.uint32(step - 1)).view(F32)
             below = scales < np.float32(min_normal)
-            counted: NDArray[Any] = np.ceil(scales / np.float32(spacing or 1)) * np.float32(spacing)
+            counted: NDArray[Any] = np.ceil(scales / np.float32(spacing)) * np.float32(spacing)
             rounded = np.where(below, counted, on_grid)
-            rounded = np.where(scales >= _MAX[dtype], _MAX[dtype], rounded)
+            rounded = np.minimum(rounded, _MAX[dtype])
     return np.where(np.isnan(scales), scales, rounded).astype(F32)
 
 
@@ -100,11 +100,9 @@ def to_bytes(scales: NDArray[Any], dtype: ScaleDtype) -> NDArray[Any]:
         case ScaleDtype.UE4M3:
             flat = scales.astype(F32).reshape(-1)
             stored = np.empty(flat.size, np.uint8)
-            E4M3.encode(flat, Scratch(flat.size), stored)
+            codec(QuantValue.E4M3).encode(flat, Scratch(flat.size), stored)
         case ScaleDtype.UE8M0:
-            stored = np.where(scales.view(np.uint32) == 0x00400000, 0, scales.view(np.uint32) >> 23).astype(
-                np.uint8
-            )
+            stored = (scales.view(np.uint32) >> 23).astype(np.uint8)  # 2^-127, a subnormal, is 0
     return np.ascontiguousarray(stored).reshape(-1).view(np.uint8)
 
 
@@ -118,7 +116,7 @@ def from_bytes(data: NDArray[Any], dtype: ScaleDtype) -> NDArray[Any]:
         case ScaleDtype.BF16:
             return np.frombuffer(data.tobytes(), ml_dtypes.bfloat16).astype(F32)
         case ScaleDtype.UE4M3:
-            decoded: NDArray[Any] = E4M3.table[data]
+            decoded: NDArray[Any] = codec(QuantValue.E4M3).table[data]
             return decoded
         case ScaleDtype.UE8M0:
             bits = np.where(data == 0, np.uint32(0x00400000), data.astype(np.uint32) << 23)

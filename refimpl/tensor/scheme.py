@@ -234,15 +234,12 @@ class QuantScheme:
             raise ArgumentTypeError(
                 f"per_tensor is a ScaleDtype or None, got {self.per_tensor!r}", clause="QNT-5"
             )
-        if self.per_block is not None:
-            match self.per_block:
-                case (BlockSize(), ScaleDtype()):
-                    pass
-                case _:
-                    raise ArgumentTypeError(
-                        f"per_block is a pair of BlockSize and ScaleDtype or None, got {self.per_block!r}",
-                        clause="QNT-5",
-                    )
+        kinds_of_block = tuple(map(type, self.per_block)) if isinstance(self.per_block, tuple) else None
+        if self.per_block is not None and kinds_of_block != (BlockSize, ScaleDtype):
+            raise ArgumentTypeError(
+                f"per_block is a pair of BlockSize and ScaleDtype or None, got {self.per_block!r}",
+                clause="QNT-5",
+            )
 
     @classmethod
     def nvfp4(cls) -> QuantScheme:

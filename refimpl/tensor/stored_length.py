@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from .packing import word_codes
 from .scheme import QuantScheme
 
 _U64: Final = (1 << 64) - 1
@@ -22,14 +23,12 @@ def stored_length(scheme: QuantScheme, shape: Sequence[int]) -> int | None:
     Burn: burn_std::tensor::quantization::quantized_data_len
     Clauses: QNT-28, QNT-29, QNT-30.
     """
-    word_bits = {"Native": 8, "PackedU32": 32}.get(
-        scheme.store.kind, scheme.value.bits * scheme.value.native_packing
-    )
-    words = _words(scheme, shape, word_bits)
+    codes, word = word_codes(scheme)
+    words = _words(scheme, shape, codes)
     scales = _scales(scheme, shape)
     if words is None or scales is None:
         return None
-    value_bytes = product((words, -(-word_bits // 8)))
+    value_bytes = product((words, word))
     scale_bytes = product((scales, scheme.scale_dtype.nbytes))
     if value_bytes is None or scale_bytes is None:
         return None
@@ -40,7 +39,7 @@ def stored_length(scheme: QuantScheme, shape: Sequence[int]) -> int | None:
     return total if total <= _U64 else None
 
 
-def _words(scheme: QuantScheme, shape: Sequence[int], word_bits: int) -> int | None:
+def _words(scheme: QuantScheme, shape: Sequence[int], codes: int) -> int | None:
     """Stored elements: a packed axis is rounded up to whole words, row by row (QNT-29)."""
     if not scheme.store.is_packed:
         return product(shape)
@@ -49,7 +48,6 @@ def _words(scheme: QuantScheme, shape: Sequence[int], word_bits: int) -> int | N
     if scheme.store.axis >= len(shape):
         return None
     packed = len(shape) - 1 - scheme.store.axis
-    codes = word_bits // scheme.value.bits
     return product([-(-extent // codes) if axis == packed else extent for axis, extent in enumerate(shape)])
 
 

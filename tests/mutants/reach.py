@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from functools import _lru_cache_wrapper, partial
 from pathlib import Path
 from types import FunctionType
-from typing import Any
 
 import coverage
 
@@ -17,7 +16,6 @@ from refimpl.conformance.runner import ask
 from refimpl.conformance.subject import Subject
 from refimpl.conformance.verdict import PASS
 from refimpl.param.rust_regex import places, unicode_data
-from refimpl.tensor import codes
 from refimpl.tensor.device import Device
 
 #: One variant in so many is traced while it makes its tables.
@@ -77,7 +75,7 @@ def forget(*, tables: bool = True) -> None:
     """Empty what functions remember from call to call, and make again what was made at import.
 
     So each variant runs these functions, and a mutant of one is seen by whoever asks. `tables` says whether
-    that holds for those of Unicode and of element codes too, which take long.
+    that holds for those of Unicode too, which take long.
     """
     for one in _remembering():
         if tables or one.__module__ != unicode_data.__name__:
@@ -85,8 +83,6 @@ def forget(*, tables: bool = True) -> None:
     Device._known.clear()
     if not tables:
         return
-    for made, *how in _CODES:
-        made.__init__(*how)
     places._HOLDS.update(places._word_places("", partial(places._in_class, "W")))
     places._HOLDS.update(places._word_places("ASCII_", places._in_ascii_word))
 
@@ -102,8 +98,3 @@ def _remembering() -> list[_lru_cache_wrapper[object]]:
 
 
 _KEPT: list[_lru_cache_wrapper[object]] = []
-#: The tables of element codes, and what each is made from.
-_CODES: tuple[tuple[Any, ...], ...] = (
-    *((codes.E4M3, 8, 3, 7), (codes.E5M2, 8, 2, 15), (codes.E2M1, 4, 1, 1)),
-    *((made, bits) for bits, made in codes._INTEGERS.items()),
-)

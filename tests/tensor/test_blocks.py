@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from refimpl.errors import TensorError
+from refimpl.errors import PanicError, TensorError
 from refimpl.tensor.blocks import BlockLayout, aligned
 from refimpl.tensor.scheme import BlockSize, QuantScheme, ScaleDtype
 
@@ -87,8 +87,10 @@ def test_a_block_that_does_not_divide_is_refused_with_shape_and_block(
 
 
 @pytest.mark.clause("QNT-12")
-def test_a_zero_extent_of_a_block_is_taken_where_the_tensor_is_empty() -> None:
-    assert BlockLayout.of((0,), blocks(0)).grid == (0,)
+def test_a_zero_extent_of_a_block_is_divided_by_as_in_burn_where_the_tensor_is_empty() -> None:
+    layout = BlockLayout.of((0,), blocks(0))
+    with pytest.raises(PanicError, match="attempt to divide by zero"):
+        _ = layout.grid
 
 
 @pytest.mark.clause("QNT-9")

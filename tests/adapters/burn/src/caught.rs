@@ -29,19 +29,19 @@ const KINDS: &[(&str, &[&str])] = &[
     ("LazyInit", &["Should exist when not initialized"]),
     ("Display", &["when single item is set", "when attributes are set", "Default content should be"]),
     ("ParamId", &["out of range for slice of length 8"]),
-    ("DType", &["Expected float dtype", "Expected int dtype", "Expected bool dtype"]),
+    ("DType", &["Expected float dtype", "Expected int dtype", "Expected bool dtype", "Expected float data type", "Expected int data type"]),
     ("Cast", &["cannot be represented", "InvalidBitPattern"]),
     ("Layout", &["is invalid for input of size", "Quantized layout for shape", "quantized tensor layout is invalid"]),
     // The one axis of a tensor, counted back past 0: `transpose` has no second one.
     ("Tensor", &["the len is 1 but the index is 18446744073709551615"]),
     ("Quantized", &[
-        "entered unreachable code", "AbsMean calibration", "reach f32's range", "per-tensor scale", "scale factor", "evenly divisible by block",
+        "entered unreachable code", "got quantized", "AbsMean calibration", "reach f32's range", "per-tensor scale", "scale factor", "evenly divisible by block",
         "whole number of BlockSize", "a store packed along dim", "Quantized tensors are not supported", "Should be Float primitive kind",
         "cannot reduce an empty tensor", "index out of bounds: the len", "never negative",
     ]),
     ("Rank", &["LoRA rank must be"]),
     ("DeviceMismatch", &["same device", "mismatched devices"]),
-    ("Tensor", &["Shape", "shape", "Tensor Operation Error", "storage: dtype mismatch", "Broadcast arguments", "dimension", "Dimension"]),
+    ("Tensor", &["Shape", "shape", "Tensor Operation Error", "dtype mismatch", "Step cannot be zero", "Broadcast arguments", "dimension", "Dimension"]),
 ];
 pub fn panic_kind(text: &str) -> &'static str {
     KINDS.iter().find(|(_, parts)| parts.iter().any(|p| text.contains(p))).map_or("Other", |(kind, _)| kind)
