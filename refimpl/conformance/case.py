@@ -144,8 +144,8 @@ def read_case(path: Path, root: Path) -> Case:
     except msgspec.ValidationError as error:
         message, _, field = str(error).partition(" - at `$")
         field = field.rstrip("`").lstrip(".")
-        line = line_of_field(content, field)
-        raise CaseError(f"{path}, line {line}, field `{field}`: {message}") from None
+        where = f"line {line_of_field(content, field)}" + (f", field `{field}`" if field else "")
+        raise CaseError(f"{path}, {where}: {message}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CaseError(f"{path}, line {line_of_byte(content, str(error))}: no JSON: {error}") from None
     except RecursionError:

@@ -43,7 +43,6 @@ from .folder import case_of, write_case
         ({"expect": [{"ok": 1}, {"ok": 2}]}, "expect", "one outcome for each of the 1 steps"),
         ({"expect": [{"ok": 1, "error": {"kind": "x"}}]}, r"expect\[\.\.\.\]|expect.*", "exactly one of"),
         ({"id": "plc.two"}, "id", "stands in the file of 'plc.one'"),
-        ({"surprise": 1}, "", "surprise"),
     ],
 )
 def test_a_broken_case_names_file_line_and_field(
@@ -79,6 +78,16 @@ def test_a_key_that_stands_twice_in_one_object_is_found(text: str, line: int, na
 
 def test_a_key_in_two_objects_is_no_repetition() -> None:
     assert repeated_key(b'{"a": {"a": [{"a": 1}, {"a": "\\"a\\": {"}]}, "b": "a"}') is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("[]", "Expected `object`"), (json.dumps(case_of(surprise=1)), "surprise")]
+)
+def test_a_fault_of_the_whole_names_no_field(tmp_path: Path, text: str, words: str) -> None:
+    path = write_case(tmp_path, case_of(), text)
+
+    with pytest.raises(CaseError, match=rf"one\.json, line 1: .*{words}"):
+        read_case(path, tmp_path)
 
 
 def test_a_case_with_a_key_twice_names_its_second_line(tmp_path: Path) -> None:
