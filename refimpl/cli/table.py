@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from rich.console import Console
@@ -10,7 +11,7 @@ from rich.text import Text
 
 from ..conformance.report import Report, Row
 from ..conformance.result import Result
-from ..conformance.verdict import GOOD
+from ..conformance.verdict import GOOD, UNSUPPORTED
 from .terminal import console, plain
 
 #: More failures than this are counted, not shown.
@@ -34,11 +35,20 @@ def print_report(report: Report, *, whole: bool) -> None:
     table.add_section()
     table.add_row(*_cells(total, seldom.values()), style="bold")
     out.print(table)
-    for failure in report.failures[:SHOWN]:
+    failures, lacking = report.failures, Counter[str]()
+    if not report.strict:
+        failures = [failure for failure in failures if failure.verdict != UNSUPPORTED]
+        lacking.update(failure.message for failure in report.failures if failure.verdict == UNSUPPORTED)
+    for failure in failures[:SHOWN]:
         _print_failure(out, report, failure)
-    hidden = len(report.failures) - SHOWN
-    if hidden > 0:
-        out.print(f"\n... and {hidden} more (`--json` has them all)")
+    if len(failures) > SHOWN:
+        out.print(f"\n... and {len(failures) - SHOWN} more (`--json` has them all)")
+    if lacking:
+        out.print("\nunsupported (`--json` has the cases):")
+    for message, count in lacking.most_common(SHOWN):
+        out.print(Text(plain(f"  {message}: {count} variants")))
+    if len(lacking) > SHOWN:
+        out.print(f"  ... and {len(lacking) - SHOWN} more reasons")
     for finding in report.findings:
         style = "" if finding.verdict in GOOD else "bold red"
         out.print(Text(plain(f"\n{finding.verdict}: {finding.message}"), style=style))

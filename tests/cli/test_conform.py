@@ -152,6 +152,23 @@ def test_long_lists_of_failures_are_cut(cases: Path, capsys: pytest.CaptureFixtu
     assert "... and 11 more (`--json` has them all)" in capsys.readouterr().out
 
 
+def test_what_is_unsupported_hides_no_difference(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lacks = {"do": "say", "say": {"unsupported": {"capability": "lora", "text": "not yet"}}}
+    for number in range(120):
+        write_case(tmp_path, case_of(f"dev.n{number:03}", clauses=["DEV-1"], steps=[lacks]))
+    write_case(tmp_path, case_of("plc.two", expect=[{"ok": 2}]))
+    page = tmp_path_factory.mktemp("out") / "page.md"
+
+    assert conform(tmp_path, "--subject", ECHO, f"--markdown={page}") == 1
+    shown = capsys.readouterr().out
+    assert "fail: plc.two" in shown
+    assert "lora: not yet: 120 variants" in shown
+    assert "dev.n000" not in shown
+    assert "fail: plc.two" in page.read_text()
+
+
 def test_what_a_stranger_does_not_support_is_no_difference(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

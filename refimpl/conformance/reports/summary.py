@@ -10,6 +10,7 @@ import msgspec
 
 from ..clauses import FAMILIES, Clause
 from ..events import QUIET, Judged, Run, worst
+from ..verdict import UNSUPPORTED
 
 #: More failures than this are counted in Markdown, not shown.
 SHOWN = 50
@@ -75,7 +76,7 @@ def _page(run: Run, clauses: Mapping[str, Clause]) -> list[str]:
     for finding in run.findings:
         said = f"{finding.verdict}: {finding.about}: {finding.message}"
         page += ["", f"- {_inert(said)}"]
-    failures = run.failures
+    failures = sorted(run.failures, key=lambda failure: failure.verdict == UNSUPPORTED)
     for failure in failures[:SHOWN]:
         page += _failure(failure, clauses)
     if len(failures) > SHOWN:
