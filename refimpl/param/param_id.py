@@ -113,7 +113,7 @@ class ParamId(int):
         return int(self)
 
     def __str__(self) -> str:
-        return b32hexencode(self.to_bytes(8, "little"))[:13].decode("ascii").lower()
+        return b32hexencode(self.to_bytes(8, "little")).rstrip(b"=").decode("ascii").lower()
 
     def __repr__(self) -> str:
         return f"ParamId {{ value: {int(self)} }}"

@@ -79,7 +79,7 @@ def _compiled(source: str) -> tuple[Program, Any]:
         raise _refused(fault.text(source)) from None
     except TooManyPlaces:
         raise _refused(
-            f"{source!r} asks for too many kinds of word and line boundary at once; Rust accepts it"
+            f"{source!r} asks for more boundaries at one position than are looked for here; Rust accepts it"
         ) from None
     options = re2.Options()
     options.log_errors = False

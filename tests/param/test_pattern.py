@@ -121,11 +121,30 @@ def test_a_surrogate_is_no_text() -> None:
 
 
 @pytest.mark.clause("GRP-8")
-def test_more_kinds_of_boundary_than_can_be_told_apart_are_refused() -> None:
-    kinds = r"(?m)\A\z^$\b\B\<\>\b{start-half}\b{end-half}(?R)^$(?-u)\b\B"
+def test_every_kind_of_boundary_in_one_pattern_is_told_apart() -> None:
+    kinds = r"(?m)é\b\>\b{end-half}(?-u)\B\b{start-half}\b{end-half}(?R)$|\A\z^\<(?-R)^$\b\<\>(?u)\B"
 
-    with pytest.raises(InvalidPatternError, match="too many kinds of word and line boundary"):
-        Pattern(kinds)
+    found = [Pattern(kinds).is_match(text) for text in ("é\r\n", "é\n", "é", "é-", "éa", "a\r\n", "")]
+
+    assert found == [True, True, True, False, False, False, False]
+
+
+@pytest.mark.clause("GRP-8")
+def test_more_boundaries_at_one_position_than_are_marked_are_refused() -> None:
+    assert Pattern(r"(?:\b|a){1000}").is_match("a")
+    with pytest.raises(InvalidPatternError, match="more boundaries at one position"):
+        Pattern(r"(?:\b|a){1001}")
+
+
+@pytest.mark.clause("GRP-8")
+def test_the_size_of_a_repeated_part_is_what_rust_counts() -> None:
+    """The counts at which the crate's own limit lies, asked of it."""
+    fits = {"a*": 145632, "a+": 145632, "a|b": 145632, "ab|cd": 41609, "(?:a?|bc*)*d": 24730, "a{2,5}": 33607}
+
+    for part, count in fits.items():
+        Pattern(f"(?:{part}){{{count}}}")
+        with pytest.raises(InvalidPatternError, match="exceeds size limit"):
+            Pattern(f"(?:{part}){{{count + 1}}}")
 
 
 def test_a_pattern_is_a_value() -> None:

@@ -38,16 +38,16 @@ class CharSet:
         index = bisect_left(self._lows, char + 1) - 1
         return index >= 0 and char <= self.ranges[index][1]
 
-    def complement(self, top: int = TOP) -> CharSet:
-        """Everything from 0 to `top` that is not in the set."""
+    def complement(self) -> CharSet:
+        """Everything that is not in the set."""
         gaps = []
         next_free = 0
         for low, high in self.ranges:
             if low > next_free:
                 gaps.append((next_free, low - 1))
             next_free = high + 1
-        if next_free <= top:
-            gaps.append((next_free, top))
+        if next_free <= TOP:
+            gaps.append((next_free, TOP))
         return CharSet(tuple(gaps))
 
     def __or__(self, other: CharSet) -> CharSet:
@@ -61,11 +61,6 @@ class CharSet:
 
     def __xor__(self, other: CharSet) -> CharSet:
         return (self | other) - (self & other)
-
-    @property
-    def is_ascii(self) -> bool:
-        """Whether no member is past 127."""
-        return not self.ranges or self.ranges[-1][1] < 128
 
 
 EMPTY: Final = CharSet(())

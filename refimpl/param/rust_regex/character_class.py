@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from .cursor import Cursor
 
-BYTE: Final = 255
+_ASCII_CLASS: Final = re.compile(rf"\[:(?P<not>\^?)(?P<name>{'|'.join(ASCII_CLASSES)}):\]")
 _OPERATIONS: Final[dict[str, Callable[[CharSet, CharSet], CharSet]]] = {
     "&&": lambda left, right: left & right,
     "--": lambda left, right: left - right,
@@ -47,12 +48,10 @@ class SetRules:
         return unicode_data.fold(chars) if self.flags.unicode else fold_ascii(chars)
 
     def finished(self, chars: CharSet, negated: bool, span: Span) -> CharSet:
-        """`chars` or, negated, all others."""
-        if negated:
-            chars = chars.complement() if self.flags.unicode else chars.complement(BYTE)
-        if self.flags.unicode or chars.is_ascii:
+        """`chars` or, negated, all others: without Unicode these are bytes, and some are past ASCII."""
+        if not negated:
             return chars
-        return self.refuse(INVALID_UTF8, span)
+        return chars.complement() if self.flags.unicode else self.refuse(INVALID_UTF8, span)
 
     def perl(self, escape: PerlClass) -> CharSet:
         r"""`\d`, `\s` or `\w`: of Unicode, or of ASCII."""
@@ -130,8 +129,6 @@ def read_class(cursor: Cursor, rules: SetRules) -> tuple[CharSet, int]:
     part = _Part()
     while True:
         cursor.space()
-        if cursor.ended:
-            raise _unclosed(stack)
         char = cursor.char
         if char == "[":
             ascii_class = _ascii_class(cursor, rules) if stack else None
@@ -192,23 +189,15 @@ def _open(cursor: Cursor, before: _Part) -> tuple[_Open, _Part]:
 
 def _ascii_class(cursor: Cursor, rules: SetRules) -> CharSet | None:
     """The set of `[:name:]`; None where the bracket opens an ordinary set."""
-    start = cursor.at
-    end = cursor.pattern.find(":", start + 2)
-    if not cursor.bump_if("[:") or end < 0 or cursor.pattern[end : end + 2] != ":]":
-        cursor.at = start
+    found = _ASCII_CLASS.match(cursor.pattern, cursor.at)
+    if found is None:
         return None
-    name = cursor.pattern[start + 2 : end]
-    negated = name.startswith("^")
-    chars = ASCII_CLASSES.get(name.removeprefix("^"))
-    if chars is None:
-        cursor.at = start
-        return None
-    cursor.at = end + 2
-    return rules.finished(rules.fold(chars), negated, (start, cursor.at))
+    cursor.at = found.end()
+    return rules.finished(rules.fold(ASCII_CLASSES[found["name"]]), bool(found["not"]), found.span())
 
 
 def _item(cursor: Cursor, rules: SetRules, stack: _Stack) -> CharSet:
-    """A character, a range or an escaped class."""
+    """A character, a range or an escaped class; at the end of the pattern the bracket was not closed."""
     first = _primitive(cursor)
     cursor.space()
     if cursor.ended:

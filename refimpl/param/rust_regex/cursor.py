@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from .syntax import Span
@@ -11,6 +12,10 @@ WHITE_SPACE: Final = frozenset(
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
+_BLANK: Final = f"[{''.join(sorted(WHITE_SPACE))}]"
+_SKIPPED: Final = re.compile(rf"(?:{_BLANK}|#[^\n]*\n?)+")
+#: Of a comment only the `#` is passed, as in Rust.
+_PASSED: Final = re.compile(rf"{_BLANK}*#?{_BLANK}*")
 
 
 class Cursor:
@@ -63,28 +68,14 @@ class Cursor:
 
     def space(self) -> None:
         """Step over blanks and comments, in verbose mode."""
-        while self.verbose and not self.ended:
-            if self.char in WHITE_SPACE:
-                self.at += 1
-            elif self.char == "#":
-                end = self.pattern.find("\n", self.at)
-                self.at = len(self.pattern) if end < 0 else end + 1
-            else:
-                break
+        if self.verbose and (skipped := _SKIPPED.match(self.pattern, self.at)):
+            self.at = skipped.end()
 
     def peek(self) -> str:
         """The character after this one."""
         return self.pattern[self.at + 1 : self.at + 2]
 
     def peek_space(self) -> str:
-        """The next character that verbose mode keeps; of a comment only the `#` is passed, as in Rust."""
-        if not self.verbose:
-            return self.peek()
-        in_comment = False
-        for char in self.pattern[self.at + 1 :]:
-            if char in WHITE_SPACE:
-                continue
-            if in_comment or char != "#":
-                return char
-            in_comment = True
-        return self.peek()
+        """The character after this one and what verbose mode passes there."""
+        passed = _PASSED.match(self.pattern, self.at + 1) if self.verbose else None
+        return self.pattern[passed.end() : passed.end() + 1] if passed else self.peek()

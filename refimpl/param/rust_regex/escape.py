@@ -83,7 +83,7 @@ def read_escape(cursor: Cursor) -> Escape:
     span = start, cursor.at
     if char in ("d", "s", "w", "D", "S", "W"):
         return PerlClass(char.upper(), char.isupper(), span)
-    if char.isascii() and not char.isalnum() and char not in "<>":
+    if char.isascii() and not char.isalnum() and char not in ("<", ">"):
         return Literal(char, span)
     if char in _CONTROLS:
         return Literal(_CONTROLS[char], span)

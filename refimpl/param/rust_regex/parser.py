@@ -37,11 +37,14 @@ class _Item:
 
 @dataclass(slots=True)
 class _Group:
-    """A parenthesis not closed yet: its branches, the items of the last one, and how reading went before."""
+    """A parenthesis not closed yet: its branches, the items of the last one, and how reading went before.
 
-    span: Span
-    captures: bool
-    flags_before: Flags
+    The pattern as a whole is one without a parenthesis.
+    """
+
+    span: Span = (0, 0)
+    captures: bool = False
+    flags_before: Flags = field(default_factory=Flags)
     branches: list[_Item] = field(default_factory=list)
     items: list[_Item] = field(default_factory=list)
 
@@ -84,7 +87,7 @@ class _Parser:
         self.cursor = Cursor(pattern)
         self.rules = SetRules()
         self.names: dict[str, Span] = {}
-        self.open = [_Group((0, 0), False, Flags())]
+        self.open = [_Group()]
 
     def parse(self) -> Node:
         cursor = self.cursor
@@ -274,15 +277,16 @@ class _Parser:
             raise PatternSyntaxError(COUNT_UNCLOSED, (start, cursor.at))
         if not digits:
             raise PatternSyntaxError("repetition quantifier expects a valid decimal", span)
-        if len(digits.lstrip("0")) > 10 or int(digits) > _U32_MAX:
+        number = float(digits)  # of any length, where `int` takes 4300 digits; exact up to the limit
+        if number > _U32_MAX:
             raise PatternSyntaxError("decimal literal invalid", span)
-        return int(digits)
+        return int(number)
 
 
 def _names_capture(char: str, first: bool) -> bool:
     if char == "_" or _is(char, "alphabetic"):
         return True
-    return not first and (char in ".[]" or _is(char, "n"))
+    return not first and (char in (".", "[", "]") or _is(char, "n"))
 
 
 def _is(char: str, name: str) -> bool:

@@ -1,33 +1,39 @@
-"""Which places a pattern asks for, how often at one position, and where they hold."""
+"""Which places a pattern asks for, how often at one position, and between which neighbours they hold."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import lru_cache, partial, reduce
 from typing import Final
 
 from . import unicode_data
 from .char_set import ASCII_CLASSES, EMPTY
 from .tree import Capture, Chars, Choice, Look, Node, Place, Repeat, Sequence
 
+#: One neighbour of each kind that places tell apart; the empty one is an end of the text.
+NEIGHBOURS: Final = ("", "\n", "\r", "a", "é", "-")
 
-def places(node: Node) -> dict[Place, None]:
-    """The places that `node` asks for, each once, in the order they are written."""
+
+def places(node: Node) -> set[Place]:
+    """The places that `node` asks for."""
     match node:
         case Chars() | Repeat(_, _, 0):
-            return {}
+            return set()
         case Look(place):
-            return {place: None}
+            return {place}
         case Sequence(items) | Choice(items):
-            return {place: None for item in items for place in places(item)}
+            return set().union(*map(places, items))
         case Repeat(item) | Capture(item):
             return places(item)
 
 
 def longest_run(node: Node) -> int:
     """How many places a way through `node` may have to ask for before it takes a character."""
-    return _runs(node).longest
+    runs = _runs(node)
+    longest = _most(runs.through, runs.first, runs.last, runs.inside)
+    assert longest is not None  # every node has a way through
+    return longest
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +41,13 @@ class _Runs:
     """Numbers of places asked for in a row; None where no way through is of that kind.
 
     `through` is of a way that takes no character, `first` before the first character of a way, `last` after
-    its last one, `longest` anywhere.
+    its last one, `inside` between two.
     """
 
     through: int | None
     first: int | None
     last: int | None
-    longest: int
+    inside: int | None = None
 
     def then(self, other: _Runs) -> _Runs:
         """The runs of one node followed by another."""
@@ -49,33 +55,31 @@ class _Runs:
         first = _most(self.first, _plus(self.through, other.first))
         last = _most(other.last, _plus(self.last, other.through))
         between = _plus(self.last, other.first)
-        ways = (through, first, last, between, self.longest, other.longest)
-        return _Runs(through, first, last, _most(*ways) or 0)
+        return _Runs(through, first, last, _most(self.inside, between, other.inside))
 
     def repeated(self, least: int) -> _Runs:
         """The runs of a node repeated: what takes no character is repeated only as often as it must be."""
         empty = least * (self.through or 0)
         through = 0 if not least else None if self.through is None else empty
         first, last = _plus(self.first, empty), _plus(self.last, empty)
-        between = _plus(last, self.first)
-        return _Runs(through, first, last, _most(through, first, last, between, self.longest) or 0)
+        return _Runs(through, first, last, _most(self.inside, _plus(last, self.first)))
 
 
 def _runs(node: Node) -> _Runs:
     match node:
         case Chars():
-            return _Runs(None, 0, 0, 0)
+            return _Runs(None, 0, 0)
         case Look():
-            return _Runs(1, None, None, 1)
+            return _Runs(1, None, None)
         case Sequence(items):
-            return reduce(_Runs.then, map(_runs, items), _Runs(0, None, None, 0))
+            return reduce(_Runs.then, map(_runs, items), _Runs(0, None, None))
         case Choice(items):
             branches = [_runs(item) for item in items]
             return _Runs(
                 _most(*(branch.through for branch in branches)),
                 _most(*(branch.first for branch in branches)),
                 _most(*(branch.last for branch in branches)),
-                max(branch.longest for branch in branches),
+                _most(*(branch.inside for branch in branches)),
             )
         case Repeat(item, least):
             return _runs(item).repeated(least)
@@ -94,6 +98,16 @@ def _most(*runs: int | None) -> int | None:
 def holds(place: Place, before: str, after: str) -> bool:
     """Whether `place` holds between two characters; one is empty at an end of the text."""
     return _HOLDS[place](before, after)
+
+
+@lru_cache(maxsize=4096)
+def like(char: str) -> str:
+    """The one of `NEIGHBOURS` that is as good as `char`, or as an end, to every place."""
+    if char in ("", "\n", "\r"):
+        return char
+    if _in_ascii_word(char):
+        return "a"
+    return "é" if _in_class("W", char) else "-"
 
 
 def _in_class(name: str, char: str) -> bool:

@@ -3,25 +3,25 @@
 RE2 answers whether a regular expression is found, in linear time. It is given only what it means exactly
 as Rust does: explicit ranges of characters, groups, choices and repetitions. Where a pattern asks for word
 boundaries, which RE2 knows of ASCII only, the answers are written into the text: before each character and
-at the end stands a mark of the places that hold there. Marks are surrogates, which no text has otherwise.
+at the end stands a mark of its two neighbours. Marks are surrogates, which no text has otherwise.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Final
 
 from .char_set import CharSet
-from .places import holds, longest_run, places
+from .places import NEIGHBOURS, holds, like, longest_run, places
 from .tree import Capture, Chars, Choice, Look, Node, Place, Repeat, Sequence
 
 #: RE2 counts repetitions up to this, those within others multiplied.
 _MOST_REPEATS: Final = 1000
-_MARKS: Final = 0xD800
+#: What stands between two neighbours.
+_MARKS: Final = {pair: chr(0xD800 + n) for n, pair in enumerate(product(NEIGHBOURS, repeat=2))}
 _SURROGATES: Final = CharSet(((0xD800, 0xDFFF),))
+_NOTHING: Final = r"[^\x{0}-\x{10FFFF}]"
 _ANY_MARK: Final = r"[\x{D800}-\x{DFFF}]*"
-#: As many kinds of place as bits of the 2048 surrogates.
-_MOST_KINDS: Final = 11
 _MOST_MARKS: Final = 1000
 
 #: The places that RE2 knows itself.
@@ -34,23 +34,20 @@ _PLAIN: Final = {
 
 
 class TooManyPlaces(Exception):  # noqa: N818 - caught where it is known what to say
-    """The pattern asks for more places at once than marks can tell."""
+    """The pattern asks for more places at one position than it is worth to mark."""
 
 
 class Program:
     """What RE2 searches for, and how a text is made ready for it."""
 
-    __slots__ = ("_copies", "_kinds", "_marks", "source")
+    __slots__ = ("_copies", "source")
 
     def __init__(self, tree: Node) -> None:
-        kinds, run = list(places(tree)), longest_run(tree)
-        marked = any(place not in _PLAIN for place in kinds)
-        if marked and (len(kinds) > _MOST_KINDS or run > _MOST_MARKS):
+        marked = any(place not in _PLAIN for place in places(tree))
+        self._copies = longest_run(tree) if marked else 0
+        if self._copies > _MOST_MARKS:
             raise TooManyPlaces
-        self._kinds = kinds if marked else []
-        self._copies = run
-        self._marks: dict[tuple[str, str], str] = {}
-        self.source = _Emitter(self._kinds).emit(tree)[0].encode()
+        self.source = _Emitter(marked).emit(tree)[0].encode()
 
     def text(self, text: str) -> bytes:
         """`text` as RE2 searches it.
@@ -58,32 +55,24 @@ class Program:
         Raises:
             UnicodeEncodeError: `text` holds a surrogate.
         """
-        if not self._kinds:
-            return text.encode()
-        text.encode()
+        plain = text.encode()
+        if not self._copies:
+            return plain
         chars = ["", *text, ""]
-        marked = [self._mark(*pair) + pair[1] for pair in pairwise(chars)]
+        marked = [_MARKS[like(a), like(b)] * self._copies + b for a, b in pairwise(chars)]
         return "".join(marked).encode("utf-8", "surrogatepass")
-
-    def _mark(self, before: str, after: str) -> str:
-        """The mark of a position between two characters, as often as it may be asked for."""
-        known = self._marks.get((before, after))
-        if known is None:
-            holding = sum(holds(place, before, after) << bit for bit, place in enumerate(self._kinds))
-            known = self._marks[before, after] = chr(_MARKS + holding) * self._copies
-        return known
 
 
 class _Emitter:
     """Writes nodes for RE2, each with the most that its counted repetitions multiply to."""
 
-    def __init__(self, kinds: list[Place]) -> None:
-        self._kinds = kinds
+    def __init__(self, marked: bool) -> None:
+        self._marked = marked
 
     def emit(self, node: Node) -> tuple[str, int]:
         match node:
             case Chars(chars):
-                return (_ANY_MARK if self._kinds else "") + _ranges(chars - _SURROGATES), 1
+                return (_ANY_MARK if self._marked else "") + _ranges(chars - _SURROGATES), 1
             case Look(place):
                 return self._look(place), 1
             case Sequence(items):
@@ -100,18 +89,15 @@ class _Emitter:
                 return _repeated(self.emit(item), least, most)
 
     def _look(self, place: Place) -> str:
-        if not self._kinds:
+        if not self._marked:
             return _PLAIN[place]
-        bit = self._kinds.index(place)
-        marks = CharSet.of(
-            (_MARKS + held, _MARKS + held) for held in range(1 << len(self._kinds)) if held >> bit & 1
-        )
-        return _ranges(marks)
+        marks = [ord(mark) for pair, mark in _MARKS.items() if holds(place, *pair)]
+        return _ranges(CharSet.of(zip(marks, marks, strict=True)))
 
 
 def _ranges(chars: CharSet) -> str:
     if not chars.ranges:
-        return r"[^\x{0}-\x{10FFFF}]"
+        return _NOTHING
     return "[" + "".join(rf"\x{{{low:X}}}-\x{{{high:X}}}" for low, high in chars.ranges) + "]"
 
 
@@ -127,8 +113,6 @@ def _repeated(item: tuple[str, int], least: int, most: int | None) -> tuple[str,
 
 def _times(text: str, inner: int, count: int, form: str) -> tuple[str, int]:
     """`text` repeated `count` times, in pieces of what RE2 counts to."""
-    if not count:
-        return "", 1
     most = _MOST_REPEATS // inner
     pieces, rest = divmod(count, most)
     made = (text + form % most) * pieces + (text + form % rest if rest else "")

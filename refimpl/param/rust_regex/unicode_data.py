@@ -50,9 +50,8 @@ def has_values(name: str) -> bool:
 
 def normalized(name: str) -> str:
     """A name as it stands in the table: a leading `is` goes too, except where only `c` is left (`isc`)."""
-    rest = name[2:] if name[:2].lower() == "is" else name
-    made = "".join(char.lower() for char in rest if char.isascii() and char not in " _-")
-    return "isc" if made == "c" and rest is not name else made
+    made = "".join(char.lower() for char in name if char.isascii() and char not in (" ", "_", "-"))
+    return made if made == "isc" or name[:2].lower() != "is" else made[2:]
 
 
 @cache
