@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import ArgumentTypeError, ModuleDefinitionError
 from ..param.traversal import ModuleNode
-from .trait import ModuleTrait
 
 if TYPE_CHECKING:
     from .module import Module
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
 _INIT_ONLY: Final = "_FIELD_INITVAR"
 
 
-def refuse_names(cls: type[Any]) -> None:
-    """Refuse a field that would hide what every module can do, or that would not be kept.
+def refuse_names(cls: type[Any], every: type[Any]) -> None:
+    """Refuse a field that would hide what `every` module can do, or that would not be kept.
 
     Raises:
         ModuleDefinitionError: there is one.
@@ -34,7 +33,7 @@ def refuse_names(cls: type[Any]) -> None:
                 clause="MOD-18",
                 hint="write a function or a classmethod that takes it and makes the module",
             )
-        if hasattr(_module(cls), name) and name in {f.name for f in dataclasses.fields(cls)}:
+        if hasattr(every, name) and name in {f.name for f in dataclasses.fields(cls)}:
             raise ModuleDefinitionError(
                 f"{where}: a field cannot be called like what every module can do",
                 clause="MOD-18",
@@ -90,10 +89,8 @@ def wrap_init(cls: type[Module], complete: Callable[[Module], None], *, own: boo
                 raise _assigns(cls, error) from error
             raise
         except TypeError as error:
-            fault = None if own else _fault(cls, positional, values)
-            if fault is None:
-                raise
-            raise fault from error
+            _explain(cls, positional, values, error, own=own)
+            raise
         if type(self) is cls:
             complete(self)
 
@@ -113,13 +110,6 @@ def no_visitor(wanted: str, given: object) -> ArgumentTypeError:
     )
 
 
-def _module(cls: type[Any]) -> type[Any]:
-    """`Module` itself, which `cls` derives from."""
-    return next(
-        base for base in reversed(cls.__mro__) if issubclass(base, ModuleTrait) and base is not ModuleTrait
-    )
-
-
 def _holds_node(value: object) -> bool:
     if isinstance(value, (tuple, list)):
         return any(map(_holds_node, value))
@@ -135,6 +125,15 @@ def _assigns(cls: type[Any], error: Exception) -> ModuleDefinitionError:
         hint="leave `__init__` out: declare the fields with annotations, and make the module in a function "
         f"or a classmethod, {cls.__name__}(field=value, ...)",
     )
+
+
+def _explain(
+    cls: type[Any], positional: tuple[Any, ...], values: dict[str, Any], error: TypeError, *, own: bool
+) -> None:
+    """Raise a better error than Python's, if the constructor is ours and its arguments are at fault."""
+    fault = None if own else _fault(cls, positional, values)
+    if fault is not None:
+        raise fault from error
 
 
 def _fault(cls: type[Any], positional: tuple[Any, ...], values: dict[str, Any]) -> ArgumentTypeError | None:

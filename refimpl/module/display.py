@@ -270,9 +270,13 @@ def debug(value: Any) -> str:
         case str():
             return debug_str(value)
         case tuple():
-            return f"({', '.join(map(debug, value))}{',' if len(value) == 1 else ''})"
+            return _debug_tuple([debug(item) for item in value])
         case _:
             return repr(value)
+
+
+def _debug_tuple(texts: list[str]) -> str:
+    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
 
 
 def debug_struct(module: Module) -> str:
@@ -312,6 +316,6 @@ def _debug_hint(hint: Any, value: Any) -> str:
         case ("list", inner) if isinstance(value, tuple):
             return f"[{', '.join(_debug_hint(inner, item) for item in value)}]"
         case ("tuple", inners) if isinstance(value, tuple) and len(inners) == len(value):
-            return f"({', '.join(map(_debug_hint, inners, value))}{',' if len(value) == 1 else ''})"
+            return _debug_tuple(list(map(_debug_hint, inners, value)))
         case _:
             return debug(float(value) if hint is float and isinstance(value, int) else value)

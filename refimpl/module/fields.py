@@ -93,13 +93,15 @@ def is_constant(hint: Any) -> bool:
     >>> is_constant(tuple[int, str | None]), is_constant(Tensor)
     (True, False)
     """
-    origin = get_origin(hint)
-    if origin is Annotated:
-        return is_constant(get_args(hint)[0])
-    if origin in (Union, types.UnionType) or origin is tuple:
-        args = [a for a in get_args(hint) if a is not type(None) and a is not Ellipsis]
-        return (origin is tuple and not args) or (bool(args) and all(map(is_constant, args)))
+    hint = _bare(hint)
+    if get_origin(hint) in (Union, types.UnionType, tuple):
+        return all(is_constant(a) for a in get_args(hint) if a is not type(None) and a is not Ellipsis)
     return hint in CONSTANT_KINDS
+
+
+def _bare(hint: Any) -> Any:
+    """An annotation without its marker."""
+    return hint.__origin__ if get_origin(hint) is Annotated else hint
 
 
 def form(where: str, hint: Any) -> Form:
@@ -162,9 +164,8 @@ def constant_parts(hint: Any) -> tuple[str, Any]:
     >>> constant_parts(tuple[int, ...])
     ('list', <class 'int'>)
     """
+    hint = _bare(hint)
     origin, args = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return constant_parts(args[0])
     if origin in (Union, types.UnionType) and type(None) in args and len(args) == 2:
         return "option", next(arg for arg in args if arg is not type(None))
     if origin is tuple:
@@ -173,9 +174,8 @@ def constant_parts(hint: Any) -> tuple[str, Any]:
 
 
 def _is_constant_value(value: Any, hint: Any) -> bool:
+    hint = _bare(hint)
     origin, args = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return _is_constant_value(value, args[0])
     if origin in (Union, types.UnionType):
         return any(_is_constant_value(value, arg) for arg in args)
     if origin is tuple:

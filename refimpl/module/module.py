@@ -70,7 +70,7 @@ class Module(ModuleTrait):
             ) from error
         except (TypeError, ValueError) as error:
             raise ModuleDefinitionError(f"{cls.__name__}: {error}", clause="MOD-18") from error
-        refuse_names(cls)
+        refuse_names(cls, Module)
         refuse_shared_nodes(cls)
         cls._fields, cls._table = None, ()
         cls._scope = _defining_locals()

@@ -334,18 +334,22 @@ def form_of(value: Any) -> Form:
     Raises:
         ArgumentTypeError: it is nothing that a module may hold.
     """
+    if isinstance(value, TENSOR_KINDS):  # the usual signal between layers; an abstract class takes longer
+        return BARE
     if isinstance(value, ModuleNode):
         return NODE
-    if isinstance(value, TENSOR_KINDS):
-        return BARE
     if isinstance(value, CONSTANT_KINDS):
         return CONSTANT
     if value is None:
         return _EMPTY
     if type(value) is tuple:
         return _LIST
-    hint = "write a tuple: modules are values" if isinstance(value, (list, dict, set)) else None
-    raise _unfit("this value", "a module, a tensor or a constant", value, hint)
+    raise _unfit(
+        "this value",
+        "a module, a tensor or a constant",
+        value,
+        "write a tuple: modules are values" if isinstance(value, (list, dict, set)) else None,
+    )
 
 
 def counted(form: Form, value: Any) -> int:

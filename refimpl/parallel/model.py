@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Generic, Self, TypeVar, cast
+from operator import methodcaller
+from typing import Generic, Self, TypeVar
 
 from ..errors import ArgumentTypeError, PlacementError
 from ..module.trait import ModuleTrait
-from ..module.walk import TENSOR_KINDS, Devices, Operation, form_of
+from ..module.walk import Devices, Operation, form_of
 from ..param.traversal import ModuleMapper, ModuleNode, ModuleVisitor
 from ..tensor.device import Device
 from .layer import DistributedLayer, In, LayerParallelism, Out, Signal
@@ -196,18 +197,8 @@ def moved(value: T, device: Device) -> T:
 
     Clauses: DLM-1, DLM-4.
     """
-    result: Any
-    if isinstance(
-        value, TENSOR_KINDS
-    ):  # the usual signal; to ask an abstract class takes longer than the move
-        result = value.to_device(device)
-        return result  # type: ignore[no-any-return]  # a move keeps the type
-    if isinstance(value, ModuleNode):
-        result = value.to_device(device)
-    else:
-        move = Operation(lambda node: node.to_device(device), lambda tensor: tensor.to_device(device))
-        result = form_of(value).rebuild(value, move)
-    return cast("T", result)  # a move keeps the type
+    move = methodcaller("to_device", device)
+    return form_of(value).rebuild(value, Operation(move, move))  # type: ignore[no-any-return]  # keeps the type
 
 
 def _is_on(layer: ModuleNode, device: Device) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partialmethod
 from typing import Any, ClassVar, Final, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import TensorError, UnsupportedDTypeError
+from ..errors import InvalidArgumentError, TensorError
 from ..rust_text import debug_shape
 from . import gradient, packing, quantizing
 from .arguments import as_dim, as_ints, check_dtype, failed, no_second_axis
@@ -140,7 +140,7 @@ class QuantizedTensor(Tensor):
         """
         target = locked_settings(self.device).float_dtype if dtype is None else check_dtype(dtype)
         if not target.is_float:
-            raise UnsupportedDTypeError(
+            raise InvalidArgumentError(
                 f"a quantised tensor is dequantised to floats, not to {target}", clause="QNT-21"
             )
         out = uninitialized(self._logical, target.numpy)
@@ -377,16 +377,10 @@ def _check_whole_blocks(shape: tuple[int, ...], block: BlockSize) -> None:
         )
 
 
-def _of_the_values(name: str) -> Callable[..., Any]:
-    """The method `name` of a float tensor, on the values of a quantised one (QNT-34)."""
-    method = getattr(Tensor, name)
-
-    @wraps(method)
-    def on_the_values(self: QuantizedTensor, *operands: Any, **named: Any) -> Any:
-        dense = self.dequantize()
-        return method(dense, *(_dense(operand, dense.dtype) for operand in operands), **named)
-
-    return on_the_values
+def _on_the_values(tensor: QuantizedTensor, method: Callable[..., Any], *operands: Any, **named: Any) -> Any:
+    """A method of a float tensor, on the values of a quantised one (QNT-34)."""
+    dense = tensor.dequantize()
+    return method(dense, *(_dense(operand, dense.dtype) for operand in operands), **named)
 
 
 # Of these the body in `Tensor` looks at the stored array or at its dtype; the others are made of the above.
@@ -413,7 +407,7 @@ _STORED: Final = (
     "var_mean_bias",
 )
 for _name in _STORED:
-    setattr(QuantizedTensor, _name, _of_the_values(_name))
+    setattr(QuantizedTensor, _name, partialmethod(_on_the_values, getattr(Tensor, _name)))
 
 
 def _dense(operand: Any, dtype: DType) -> Any:

@@ -175,8 +175,7 @@ class BlockSize:
 
     def __init__(self, dims: Iterable[int]) -> None:
         given = tuple(dims) if isinstance(dims, Iterable) else (None,)
-        whole = not any(isinstance(d, bool) or not hasattr(d, "__index__") for d in given)
-        if not (whole and all(0 <= index(d) <= 255 for d in given)):
+        if any(isinstance(d, bool) or not hasattr(d, "__index__") or not 0 <= index(d) <= 255 for d in given):
             raise InvalidArgumentError(
                 f"the extents of a block are integers from 0 to 255, got {dims!r}",
                 clause="QNT-7",

@@ -41,8 +41,6 @@ def stored_length(scheme: QuantScheme, shape: Sequence[int]) -> int | None:
 
 def _words(scheme: QuantScheme, shape: Sequence[int], codes: int) -> int | None:
     """Stored elements: a packed axis is rounded up to whole words, row by row (QNT-29)."""
-    if not scheme.store.is_packed:
-        return product(shape)
     if not shape:
         return 1 if scheme.store.axis == 0 else None
     if scheme.store.axis >= len(shape):

@@ -38,7 +38,14 @@ _PARAM: Final[dict[str, Any]] = {kind: _param_of(cls) for kind, cls in KINDS.ite
 def dynamic(s: Site, args: Args) -> ModuleTrait:
     """The tree; what is no module by itself stands in a `Tree`."""
     value, hint = _Builder(s).node(args.get("tree"))
-    return value if isinstance(value, ModuleTrait) else Tree(value, _declared(hint))
+    return value if isinstance(value, ModuleTrait) else _tree(value, hint)
+
+
+def _tree(value: Any, hint: Any) -> Tree[Any]:
+    """`value` as a tree; the annotation is left out where the value itself says the same."""
+    args = get_args(hint)
+    is_plain = get_origin(hint) is tuple and args[1] is Ellipsis and not _is_container(args[0])
+    return Tree(value) if hint is _NONE or is_plain else Tree(value, hint)
 
 
 class _Builder:
@@ -66,7 +73,7 @@ class _Builder:
             case "some":
                 value, hint = self.node(inner)
                 if _is_optional(hint):  # an option of an option: the inner one says itself what it is
-                    value, hint = Tree(value, _declared(hint)), Tree
+                    value, hint = _tree(value, hint), Tree
                 return value, hint | None
             case "none":
                 return None, _NONE
@@ -264,10 +271,7 @@ def _alike(parts: list[Typed]) -> list[Typed]:
     optional = [_is_optional(hint) for _, hint in parts]
     if len(cores) <= 1 and (all(optional) or not any(optional)):
         return parts
-    return [
-        (Tree(value, _declared(hint)), Tree) if _is_container(hint) else (value, hint)
-        for value, hint in parts
-    ]
+    return [(_tree(value, hint), Tree) if _is_container(hint) else (value, hint) for value, hint in parts]
 
 
 def _is_container(hint: Any) -> bool:
