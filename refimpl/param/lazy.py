@@ -78,14 +78,12 @@ class LazyCell(Generic[T]):
         return cell
 
     def get(self) -> T:
-        """The value; whoever asks first makes it, and others wait for that one.
+        """The value of a cell that had none just now: who asks first makes it, others wait for that one.
 
         Raises:
             MovedError: a by-value call took the state away before it was initialised.
             LazyInitError: the initialiser failed before, or reads the parameter that it makes.
         """
-        if self.value is not None:
-            return self.value
         assert self._lock is not None
         with self._lock:
             if self.value is None:
@@ -97,21 +95,17 @@ class LazyCell(Generic[T]):
             return self.value
 
     def pending(self) -> Uninitialized[T] | None:
-        """What the value will be made of, or None when it is there.
+        """What the value of a cell that had none just now will be made of, or None when it is there.
 
         Raises:
             MovedError, LazyInitError: as `get`.
         """
-        if self.value is not None:
-            return None
         assert self._lock is not None
         with self._lock:
             return None if self.value is not None else self._taken()
 
     def set_pending_require_grad(self, require_grad: bool) -> bool:
-        """Whether the cell is uninitialised; then every sharer initialises with the setting (PAR-43)."""
-        if self.value is not None:
-            return False
+        """Whether the cell is still uninitialised; then every sharer initialises so (PAR-43)."""
         assert self._lock is not None
         with self._lock:
             waits = self.value is None  # unless another thread was quicker

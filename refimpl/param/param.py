@@ -226,8 +226,6 @@ class Param(ReplacedParam[T], ModuleNode, Generic[T]):
             base = mapper.map_bool(shown)
         else:
             base = mapper.map_flag(shown)
-        if base is shown and attached is None:
-            return self
         if not isinstance(base, Param) or base._cell.kind is not kind:
             raise ArgumentTypeError(
                 f"{type(mapper).__name__} must return a Param of {kind.__name__}, got {base!r}",
@@ -293,10 +291,9 @@ class Param(ReplacedParam[T], ModuleNode, Generic[T]):
         if isinstance(value, Flag):
             return self._make(self._id, LazyCell.initialized(Flag(False)), NO_MAPPER, self._is_active)
         plain = value.inner()
-        memory = self._is_active if self._cell.kind is Tensor else False
-        if plain is value and attached is None and memory is self._is_active:
+        if plain is value and attached is None:
             return self
-        made = self._with(LazyCell.initialized(plain), is_active=memory)
+        made = self._with(LazyCell.initialized(plain))
         return made if attached is None else made._attach(attached.valid())
 
     def train(self) -> Self:
@@ -312,14 +309,10 @@ class Param(ReplacedParam[T], ModuleNode, Generic[T]):
         active = self._is_active
         if isinstance(value, Flag):
             return self._make(self._id, LazyCell.initialized(Flag(active)), NO_MAPPER, active)
-        tagged = value.autodiff()
-        if self._cell.kind is Tensor:
-            tagged = tagged.set_require_grad(active)
-        else:
-            active = False
-        if tagged is value and attached is None and active is self._is_active:
+        tagged = set_require_grad(value.autodiff(), active)
+        if tagged is value and attached is None:
             return self
-        made = self._with(LazyCell.initialized(tagged), is_active=active)
+        made = self._with(LazyCell.initialized(tagged))
         return made if attached is None else made._attach(attached.train())
 
     def materialize(self) -> Self:

@@ -172,8 +172,6 @@ class ReplacedParam(ReadParam[T], Generic[T]):
         cell = self._cell
         if cell.value is None:
             cell.is_shared = True
-        elif self._reparameterization is None:
-            return self
         attached = self._reparameterization
         return self._with(cell)._attach(None if attached is None else attached.clone())
 
