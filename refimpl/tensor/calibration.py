@@ -123,11 +123,6 @@ def compute_q_params(scheme: QuantScheme, range: CalibrationRange) -> QParams:
 
 def _halved_steps(peak: NDArray[Any], width: float, kind: np.dtype[Any]) -> NDArray[Any]:
     """`peak * 2 / width`: two operations, each rounded to the dtype, the width rounded to it first."""
-    if kind.itemsize == 2:
-        doubled = (peak.astype(np.float32) * np.float32(2)).astype(kind)
-        divisor = np.float32(width).astype(kind).astype(np.float32)
-        halves: NDArray[Any] = (doubled.astype(np.float32) / divisor).astype(kind)
-        return halves
     scales: NDArray[Any] = (peak * kind.type(2)) / kind.type(width)
     return scales
 
