@@ -57,13 +57,12 @@ def display_float(value: float) -> str:
 
     Clauses: DSP-14.
     """
-    if math.isnan(value):
-        return "NaN"
+    digits = repr(float(value))
     if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
+        return digits
     from decimal import Decimal  # seldom needed, and slow to import
 
-    return format(Decimal(repr(float(value))), "f").removesuffix(".0")
+    return format(Decimal(digits), "f").removesuffix(".0")
 
 
 def debug_bool(value: bool) -> str:

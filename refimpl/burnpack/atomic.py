@@ -131,7 +131,6 @@ class AtomicFile:
         try:
             os.unlink(self.path)
         except OSError as error:
-            self._published = True
             raise self._failed(
                 f"'{shown_path(self.destination)}' was saved, but its scratch link '{shown_path(self.path)}' "
                 "could not be removed",
@@ -245,12 +244,15 @@ def write_all(fd: int, data: bytes | bytearray | memoryview) -> None:
     """
     written = os.write(fd, data)
     if written < len(data):
-        rest = memoryview(data)[written:]
-        while rest:
-            written = os.write(fd, rest)
-            if not written:
-                raise OSError("failed to write whole buffer")
-            rest = rest[written:]
+        _write_rest(fd, memoryview(data)[written:])
+
+
+def _write_rest(fd: int, rest: memoryview) -> None:
+    while rest:
+        written = os.write(fd, rest)
+        if not written:
+            raise OSError("failed to write whole buffer")
+        rest = rest[written:]
 
 
 def _mode_of(destination: str) -> int | None:

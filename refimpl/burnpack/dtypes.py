@@ -31,14 +31,9 @@ _MODES: Final = tuple(m.value for m in QuantMode)
 _SCALES: Final = tuple(s.value for s in ScaleDtype)
 
 
-def field_names(*names: str) -> dict[bytes, str]:
-    """The names of a struct's fields by their UTF-8."""
-    return {name.encode(): name for name in names}
-
-
-_SCHEME_FIELDS: Final = field_names("value", "store", "mode", "tensor", "block")
-_BLOCK_FIELDS: Final = field_names("size", "dtype")
-_SIZE_FIELDS: Final = field_names("storage", "len")
+_SCHEME_FIELDS: Final = ("value", "store", "mode", "tensor", "block")
+_BLOCK_FIELDS: Final = ("size", "dtype")
+_SIZE_FIELDS: Final = ("storage", "len")
 
 
 def encode_dtype(dtype: DType) -> bytes:
@@ -198,16 +193,17 @@ def _unit(stream: Stream, names: tuple[str, ...]) -> str:
     return name
 
 
-def once(stream: Stream, seen: set[str], names: dict[bytes, str]) -> str | None:
-    """The next field's name, or None for one that no name is; a field comes once.
+def once(stream: Stream, seen: set[str], names: tuple[str, ...]) -> str | None:
+    """The next field's name, or None for one that is none of `names`; a field comes once.
 
     Clauses: BPK-19.
     """
-    name = names.get(stream.identifier())
-    if name is not None:
-        if name in seen:
-            raise semantic(f"duplicate field `{name}`")
-        seen.add(name)
+    name = stream.identifier()
+    if name not in names:
+        return None
+    if name in seen:
+        raise semantic(f"duplicate field `{name}`")
+    seen.add(name)
     return name
 
 

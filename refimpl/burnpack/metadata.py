@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import Final, NamedTuple
 from ..errors import BurnpackError
 from ..tensor.dtype import DType
 from .cbor import ARRAY, MAP, TEXT, UINT, boolean, float_, head, integer, text
-from .dtypes import decode_dtype, encode_dtype, field_names, missing, once
+from .dtypes import decode_dtype, encode_dtype, missing, once
 from .layout import byte_length
 from .limits import MAX_DIMENSIONS, MAX_TENSOR_COUNT, MAX_USER_ENTRIES, WIDE_TEXT_ALLOWANCE
 from .refusal import validation
@@ -55,17 +54,13 @@ _UINT: Final = rb"[\x00-\x17]|\x18.|\x19..|\x1a.{4}|\x1b.{8}"
 #: A descriptor of a dense dtype as every writer writes it. What comes before its offsets repeats from
 #: tensor to tensor, so it is decoded once for each form it takes.
 _WRITTEN: Final = re.compile(
-    rb"([\xa3\xa4]\x65dtype(?:\xa1\x64Bool)?[\x62-\x66][A-Za-z0-9]+?"
-    rb"\x65shape[\x80-\x8f](?:%b){0,15}\x6cdata_offsets\x82)(%b)(%b)(?:\x68param_id(%b))?"
+    rb"((?:\xa3|(\xa4))\x65dtype(?:\xa1\x64Bool)?[\x62-\x66][A-Za-z0-9]+?"
+    rb"\x65shape[\x80-\x8f](?:%b){0,15}\x6cdata_offsets\x82)(%b)(%b)(?(2)\x68param_id(%b)|)"
     % (_UINT, _UINT, _UINT, _UINT),
     re.DOTALL,
 )
-#: Two offsets of 32 bits, which most are.
-_PAIR: Final = struct.Struct(">BIBI")
-_SECTIONS: Final = field_names("tensors", "metadata", "scalars")
-_FIELDS: Final = field_names("dtype", "shape", "data_offsets", "param_id")
-#: Forms remembered at a time.
-_FORMS: Final = 4_096
+_SECTIONS: Final = ("tensors", "metadata", "scalars")
+_FIELDS: Final = ("dtype", "shape", "data_offsets", "param_id")
 
 
 def encode_metadata(found: Metadata) -> bytes:
@@ -106,11 +101,7 @@ def _encode_tensors(tensors: Mapping[str, Descriptor]) -> Iterable[bytes]:
                 )
             )  # fmt: skip
         raw = name.encode()
-        parts += (head(TEXT, len(raw)), raw, form)
-        if 1 << 16 <= start <= end < 1 << 32:
-            parts.append(_PAIR.pack(0x1A, start, 0x1A, end))
-        else:
-            parts += (head(UINT, start), head(UINT, end))
+        parts += (head(TEXT, len(raw)), raw, form, head(UINT, start), head(UINT, end))
         if param_id is not None:
             parts += (b"\x68param_id", head(UINT, param_id))
     return parts
@@ -194,54 +185,34 @@ class Decoder:
 
     def tensors(self) -> None:
         """The tensors by name: in the form they are written, or any other."""
-        stream, tensors = self.stream, self.found.tensors
-        data, size, written = stream.data, len(stream.data), _WRITTEN.match
-        forms: dict[bytes, tuple[DType, tuple[int, ...], int]] = {}
+        stream, tensors, written = self.stream, self.found.tensors, _WRITTEN.match
+        forms: dict[bytes, tuple[DType, tuple[int, ...], int | None]] = {}
         new = tuple.__new__  # a third of the time of calling Descriptor
-        end = 0
         for _ in stream.fields():
-            # As it is written: a short ASCII name, then a descriptor of a form met before.
-            at = stream.pos + 1
-            first = data[at - 1] if at < size else 0
-            until = at + first - 0x60 if 0x60 <= first < 0x78 else at + 1 + data[at] if first == 0x78 else 0
-            match = written(data, until) if until else None
-            if match is not None:
-                form, low, high, number = match.groups()
-                known = forms.get(form)
-                if known is not None and (number is None) == (form[0] == 0xA3):
-                    dtype, shape, length = known
-                    if len(low) == len(high) == 5:
-                        _, start, _, stop = _PAIR.unpack(low + high)
-                    else:
-                        start = low[0] if len(low) == 1 else int.from_bytes(low[1:], "big")
-                        stop = high[0] if len(high) == 1 else int.from_bytes(high[1:], "big")
-                    raw = data[at if first < 0x78 else at + 1 : until]
-                    if stop - start == length and raw.isascii():
-                        if number is not None:
-                            number = number[0] if len(number) == 1 else int.from_bytes(number[1:], "big")
-                        if stop > end:
-                            end = stop
-                        name = raw.decode()
-                        if len(tensors) <= MAX_TENSOR_COUNT or name in tensors:
-                            tensors[name] = new(Descriptor, (dtype, shape, start, stop, number))
-                        else:
-                            self.surplus += 1
-                        stream.pos = match.end()
-                        continue
-            # In any form that CBOR allows.
             name = self.kept()
-            found = self.descriptor()
-            if len(tensors) > MAX_TENSOR_COUNT and name not in tensors:
+            match = written(stream.data, stream.pos)
+            known = forms.get(match[1]) if match else None
+            if match and known:
+                dtype, shape, needed = known
+                _, _, low, high, number = match.groups()
+                start = int.from_bytes(low[1:] or low, "big")
+                stop = int.from_bytes(high[1:] or high, "big")
+                if number is not None:
+                    number = int.from_bytes(number[1:] or number, "big")
+                found = new(Descriptor, (dtype, shape, start, stop, number))
+                stream.pos = match.end()
+            else:
+                found = self.descriptor()
+                needed = byte_length(found.dtype, found.shape)
+            if len(tensors) == MAX_TENSOR_COUNT and name not in tensors:
                 self.surplus += 1
                 continue
+            if match:
+                forms[match[1]] = found.dtype, found.shape, needed
             tensors[name] = found
-            end = max(end, found.end)
-            needed = byte_length(found.dtype, found.shape)
+            self.found.end = max(self.found.end, found.end)
             if found.end - found.start != needed or found.dtype.is_quantized:
                 self.found.plain = False
-            elif match is not None and stream.pos == match.end() and len(forms) < _FORMS:
-                forms[match[1]] = (found.dtype, found.shape, needed)
-        self.found.end = end
 
     def descriptor(self) -> Descriptor:
         """The descriptor of a tensor in any form CBOR allows."""

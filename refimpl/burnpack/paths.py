@@ -40,9 +40,7 @@ def path_text(path: PathLike) -> str:
 
 def shown_path(path: str) -> str:
     """The path as a message may print it."""
-    if path.isprintable():
-        return path
-    readable = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    readable = os.fsencode(path).decode(errors="replace")
     return "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in readable)
 
 

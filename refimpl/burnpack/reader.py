@@ -142,8 +142,8 @@ class Pack(Mapping[str, Entry]):
         Clauses: BPK-22.
         """
         self._check_file()
-        for name, found in self._tensors.items():
-            self._check_tensor(name, found.end - found.start)
+        for entry in self.values():
+            self._check_tensor(entry)
 
     def close(self) -> None:
         """Close the file; what was read stays."""
@@ -151,11 +151,11 @@ class Pack(Mapping[str, Entry]):
 
     def _read(self, entry: Entry) -> bytes | memoryview:
         self._check(entry)
-        return self._source.read(self._start + entry.start, entry.end - entry.start, entry.name)
+        return self._source.read(self._start + entry.start, entry.nbytes, entry.name)
 
     def _check(self, entry: Entry) -> None:
         self._check_file()
-        self._check_tensor(entry.name, entry.end - entry.start)
+        self._check_tensor(entry)
 
     def _check_file(self) -> None:
         size, most = self._source.size, self._limits.max_file_size
@@ -168,14 +168,14 @@ class Pack(Mapping[str, Entry]):
                 hint="open_burnpack(path, limits=ReaderLimits(max_file_size=...))",
             )
 
-    def _check_tensor(self, name: str, length: int) -> None:
+    def _check_tensor(self, entry: Entry) -> None:
         most = self._limits.max_tensor_size
-        if length > most:
+        if entry.nbytes > most:
             raise validation(
-                f"Tensor '{shown(name)}' size {length} exceeds maximum allowed size of {most} bytes "
-                "(potential DoS attack; raise it with `Reader::with_limits`)",
+                f"Tensor '{shown(entry.name)}' size {entry.nbytes} exceeds maximum allowed size of {most} "
+                "bytes (potential DoS attack; raise it with `Reader::with_limits`)",
                 clause="BPK-22",
-                tensor=name,
+                tensor=entry.name,
                 path=self.path,
                 hint="open_burnpack(path, limits=ReaderLimits(max_tensor_size=...))",
             )

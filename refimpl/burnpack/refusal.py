@@ -81,18 +81,17 @@ def io(
 
 def cause(error: OSError | ValueError) -> str:
     """What the system says, in the words of Rust's `std::io::Error`."""
-    if isinstance(error, OSError) and error.errno is not None:
-        return f"{os.strerror(error.errno)} (os error {error.errno})"
     if isinstance(error, ValueError):
         return "file name contained an unexpected NUL byte"
-    return str(error)
+    number = error.errno
+    return str(error) if number is None else f"{os.strerror(number)} (os error {number})"
 
 
 def shown(name: str) -> str:
     """`name` as a message may print it: as it is, but no control, format or unassigned character raw."""
-    if not name.isprintable():
-        name = "".join(c if c.isprintable() else _escaped(c) for c in name[: _SHOWN + 1])
-    return name if len(name) <= _SHOWN else name[:_SHOWN] + "..."
+    if len(name) > _SHOWN:
+        name = f"{name[:_SHOWN]}..."
+    return "".join(c if c.isprintable() else _escaped(c) for c in name)
 
 
 def _escaped(c: str) -> str:

@@ -145,8 +145,10 @@ class FileSource:
         except OSError as error:
             raise self._failed(error, tensor) from error
         except MemoryError:
-            what = "the metadata" if tensor is None else f"tensor '{shown(tensor)}'"
-            raise ResourceError(f"not enough memory for the {length} bytes of {what}") from None
+            raise ResourceError(
+                f"not enough memory for the {length} bytes of "
+                + ("the metadata" if tensor is None else f"tensor '{shown(tensor)}'")
+            ) from None
         if _identity(now) != self._opened:
             raise self._was_changed(tensor)
         return data
@@ -178,11 +180,7 @@ class FileSource:
         return whole.toreadonly()
 
     def _pread(self, fd: int, length: int, start: int) -> bytes:
-        if self._lock is None:
-            return os.pread(fd, length, start)
-        with self._lock:
-            os.lseek(fd, start, os.SEEK_SET)
-            return os.read(fd, length)
+        return _read_after_seek(self._lock, fd, length, start) if self._lock else os.pread(fd, length, start)
 
     def close(self) -> None:
         """Close the descriptor, once; what was read is whole, whatever the system says of closing."""
@@ -207,6 +205,13 @@ class FileSource:
 
     def __del__(self) -> None:
         self.close()
+
+
+def _read_after_seek(lock: threading.Lock, fd: int, length: int, start: int) -> bytes:
+    """What `pread` does, for a system that has none."""
+    with lock:
+        os.lseek(fd, start, os.SEEK_SET)
+        return os.read(fd, length)
 
 
 def _identity(found: os.stat_result) -> tuple[int, ...]:

@@ -62,14 +62,24 @@ _FIXED: Final = bytes(
     )
     for first in range(256)
 )
-# How many items a container still wants, where their number is not known.
+# What a container still wants, where the number of its items is not known.
 _UNTIL_BREAK: Final = -1
 _KEY_OR_BREAK: Final = -2
 _VALUE: Final = -3
+_UNCOUNTED: Final = frozenset((_UNTIL_BREAK, _KEY_OR_BREAK, _VALUE))
+#: The first bytes of floats.
+_FLOATS: Final = frozenset((0xF9, 0xFA, 0xFB))
+#: The named simple values by first byte and number, each as its one-byte form: `f8 14` is false, as `f4` is.
+_SIMPLE: Final[dict[tuple[int, int | None], int]] = {
+    (first, value): OTHER << 5 | value for value in range(20, 24) for first in (OTHER << 5 | value, 0xF8)
+}
+_NAMED: Final = {FALSE: "boolean `false`", TRUE: "boolean `true`", NULL: "null", UNDEFINED: "undefined"}
 
 
 class Stream:
     """A position in CBOR bytes. `depth` is how many more levels may be opened.
+
+    What is asked for by type opens ten levels at most, so the limit is checked where items are skipped.
 
     Burn: ciborium::de::Deserializer
     Clauses: BPK-19.
@@ -152,7 +162,7 @@ class Stream:
     def float64(self) -> float:
         """A float of any width; integers are refused."""
         first, value = self.untagged()
-        if first >> 5 != OTHER or not 25 <= first & 31 <= 27:
+        if first not in _FLOATS:
             self._unexpected(first, value, "float")
         bits = float_bits(self.data[self.pos - (1 << (first & 31) - 24) : self.pos])
         (number,) = struct.unpack(">d", bits.to_bytes(8, "big"))
@@ -165,7 +175,7 @@ class Stream:
             first, value = self.head()
             if first >> 5 != TAG:
                 break
-        simple = _simple(first, value)
+        simple = _SIMPLE.get((first, value))
         if simple not in (FALSE, TRUE):
             raise deserialization(f'Semantic(Some({at}), "expected bool")')
         return simple == TRUE
@@ -174,7 +184,7 @@ class Stream:
         """Whether null or undefined comes, which is taken; anything else is left."""
         at = self.pos
         first, value = self.head()
-        if _simple(first, value) in (NULL, UNDEFINED):
+        if _SIMPLE.get((first, value)) in (NULL, UNDEFINED):
             return True
         self.pos = at
         return False
@@ -188,8 +198,8 @@ class Stream:
             return self._pieces(TEXT, None).decode()
         return self._text(length)
 
-    def identifier(self) -> bytes:
-        """The UTF-8 of a field's or a variant's name, which may come as bytes."""
+    def identifier(self) -> str:
+        """A field's or a variant's name, which may come as bytes; what is no UTF-8 in those is replaced."""
         while True:
             at = self.pos
             first, length = self.head()
@@ -198,8 +208,8 @@ class Stream:
         if first >> 5 not in (TEXT, BYTES) or length is None or length > _MAX_IDENTIFIER:
             self._unexpected(first, length, "str or bytes")
         if first >> 5 == BYTES:
-            return self._take(length)
-        return self._text(length, at).encode()
+            return self._take(length).decode(errors="replace")
+        return self._text(length, at)
 
     def fields(self) -> Iterator[None]:
         """Once for each pair of a map, whose key and value the caller then takes."""
@@ -242,8 +252,8 @@ class Stream:
             self.pos = at
         elif first >> 5 != MAP or length != 1:
             self._unexpected(first, length, "enum")
-        self._descend()
-        name = self.identifier().decode(errors="replace")
+        self.depth -= 1
+        name = self.identifier()
         if name not in names:
             raise semantic(f"unknown variant `{name}`, expected {_one_of(names)}")
         return name
@@ -268,7 +278,7 @@ class Stream:
             length = _FIXED[data[pos]]
             if length == 1:
                 runs = _SHORT_OR_EMPTY if len(outer) < self.depth else _SHORT
-                run = runs.match(data, pos, min(pos + left, size) if left > 0 else size)
+                run = runs.match(data, pos, size if left in _UNCOUNTED else min(pos + left, size))
                 if run is None:
                     raise deserialization("RecursionLimitExceeded")
                 self.pos = run.end()
@@ -277,9 +287,9 @@ class Stream:
                 if pos + length > size:
                     raise end_of_data()
                 self.pos = pos + length
-                left = left - 1 if left > 0 else _after(left, 1)
+                left = _after(left, 1)
             elif 0x80 < (first := data[pos]) < 0x98 and len(outer) < self.depth:
-                outer.append(left - 1 if left > 0 else _after(left, 1))
+                outer.append(_after(left, 1))
                 self.pos, left = pos + 1, first - 0x80  # an array of up to 23 items
             else:
                 left = self._skip_head(left, outer)
@@ -295,13 +305,13 @@ class Stream:
         if major in (ARRAY, MAP) or (major == TAG and not self._pass_bignum(value)):
             if len(outer) >= self.depth:
                 raise deserialization("RecursionLimitExceeded")
-            outer.append(left - 1 if left > 0 else _after(left, 1))
+            outer.append(_after(left, 1))
             return _wanted(major, value)
         if major == TEXT and value is not None:
             self._text(value)
         elif major in (TEXT, BYTES):
             self._pieces(major, value, keep=False)
-        elif major == OTHER and not FALSE <= _simple(first, value) <= UNDEFINED:
+        elif major == OTHER and (first, value) not in _SIMPLE:
             self._unexpected(first, value, "known simple value")
         return _after(left, 1)
 
@@ -325,7 +335,7 @@ class Stream:
 
     def _open(self, length: int | None) -> Iterator[None]:
         """One level deeper, once for each of `length` items, or up to the break."""
-        self._descend()
+        self.depth -= 1
         if length is None:
             while True:
                 if self.pos >= len(self.data):
@@ -340,11 +350,6 @@ class Stream:
                 yield
         self.depth += 1
 
-    def _descend(self) -> None:
-        if self.depth == 0:
-            raise deserialization("RecursionLimitExceeded")
-        self.depth -= 1
-
     def _take(self, length: int) -> bytes:
         stop = self.pos + length
         if stop > len(self.data):
@@ -354,12 +359,11 @@ class Stream:
         return taken
 
     def _text(self, length: int, at: int | None = None) -> str:
-        if at is None:
-            at = self.pos - len(head(TEXT, length))
+        raw = self._take(length)
         try:
-            return self._take(length).decode()
+            return raw.decode()
         except UnicodeDecodeError:
-            raise _syntax(at) from None
+            raise _syntax(self.pos - length - len(head(TEXT, length)) if at is None else at) from None
 
     def _pieces(self, major: int, length: int | None, *, keep: bool = True) -> bytes:
         """The bytes of an item of `length`, or of its pieces up to the break that ends it."""
@@ -393,7 +397,7 @@ class Stream:
         if major == NEGATIVE:
             wrapped = -1 - (value or 0)
             return f"integer `{wrapped if wrapped >= -1 - _I64 else wrapped + (1 << 64)}`"
-        if major == OTHER and 25 <= minor <= 27:
+        if first in _FLOATS:
             bits = float_bits(self.data[self.pos - (1 << minor - 24) : self.pos])
             (number,) = struct.unpack(">d", bits.to_bytes(8, "big"))
             shown = display_float(number)
@@ -401,8 +405,7 @@ class Stream:
         if major == OTHER:
             if first == BREAK:
                 return "break"
-            named = {FALSE: "boolean `false`", TRUE: "boolean `true`", NULL: "null", UNDEFINED: "undefined"}
-            return named.get(_simple(first, value), "simple")
+            return _NAMED[_SIMPLE[first, value]] if (first, value) in _SIMPLE else "simple"
         return {BYTES: "bytes", TEXT: "string", ARRAY: "sequence", MAP: "map", TAG: "tag"}[major]
 
 
@@ -420,16 +423,9 @@ def _syntax(at: int) -> BurnpackError:
     return deserialization(f"Syntax({at})")
 
 
-def _simple(first: int, value: int | None) -> int:
-    """The simple value of this head as its one-byte form, or -1: `f8 14` is false, as `f4` is."""
-    if first >> 5 != OTHER or value is None or first & 31 > 24:
-        return -1
-    return OTHER << 5 | value if value < 24 else -1
-
-
 def _after(left: int, taken: int) -> int:
     """What a container that wanted `left` items wants after `taken` of them."""
-    if left > 0:
+    if left not in _UNCOUNTED:
         return left - taken
     if left == _UNTIL_BREAK or taken % 2 == 0:
         return left

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ..errors import ArgumentTypeError, BurnpackError, InvalidArgumentError, ResourceError
 from ..tensor.data import TensorData
-from .header import HEADER_SIZE, align, data_section_start, encode_header
+from .header import align, data_section_start, encode_header
 from .layout import byte_length
 from .limits import (
     MAX_DIMENSIONS,
@@ -27,10 +27,19 @@ Item = tuple[str, TensorData, int | None]
 Buffer = bytes | bytearray | memoryview
 
 _U64: Final = (1 << 64) - 1
-_ZEROS: Final = bytes(256)
 #: Small pieces are joined into writes of about this many bytes; larger ones are written as they lie.
 _BATCH: Final = 1 << 20
 _JOINED: Final = 1 << 16
+#: Errors whose message has a detail, before which the tensor is named.
+_WITH_DETAIL: Final = frozenset(
+    (
+        "MetadataSerializationError",
+        "MetadataDeserializationError",
+        "IoError",
+        "TensorBytesSizeMismatch",
+        "ValidationError",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +69,22 @@ class Plan:
 
         Clauses: BPK-17.
         """
-        pieces: list[Buffer] = [encode_header(len(self.metadata)), self.metadata]
-        pieces.append(bytes(data_section_start(len(self.metadata)) - HEADER_SIZE - len(self.metadata)))
-        held = sum(len(piece) for piece in pieces)
+        held = bytearray(encode_header(len(self.metadata)) + self.metadata)
+        held += bytes(data_section_start(len(self.metadata)) - len(held))
         at = 0
         for name, data, start in self.items:
-            if start != at:
-                pieces.append(_ZEROS[: start - at])
-                held += start - at
+            held += bytes(start - at)
             at = start + data.nbytes
             if data.is_deferred or data.nbytes > _JOINED:
-                write(b"".join(pieces))
-                pieces, held = [], 0
+                write(held)
+                held = bytearray()
                 write(_drawn(name, data) if data.is_deferred else data.bytes)
                 continue
-            pieces.append(data.bytes)
-            held += data.nbytes
-            if held > _BATCH:
-                write(b"".join(pieces))
-                pieces, held = [], 0
-        write(b"".join(pieces))
+            held += data.bytes
+            if len(held) > _BATCH:
+                write(held)
+                held = bytearray()
+        write(held)
 
 
 def plan(
@@ -217,10 +222,8 @@ def _check_sizes(name: str, data: TensorData) -> None:
             hint="no reader with its default limits would read it; split the tensor",
         )
     if max(data.shape, default=0) > _U64:
-        raise validation(
-            f"tensor '{shown(name)}' has an extent of {max(data.shape)}, past 64 bits",
-            clause="BPK-6",
-            tensor=name,
+        raise InvalidArgumentError(
+            f"an extent of tensor '{shown(name)}' is from 0 to 2^64-1, got {max(data.shape)}", clause="BPK-6"
         )
 
 
@@ -270,8 +273,8 @@ def _drawn(name: str, data: TensorData) -> Buffer:
     try:
         drawn = data.bytes
     except BurnpackError as error:
-        prefix, colon, detail = error.message.partition(": ")
-        if not colon or error.kind in ("TensorNotFound", "AlreadyExists", "InvalidHeader"):
+        prefix, _, detail = error.message.partition(": ")
+        if error.kind not in _WITH_DETAIL:
             raise
         raise BurnpackError(
             f"{prefix}: tensor '{shown(name)}': {detail}",

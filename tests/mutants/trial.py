@@ -19,7 +19,8 @@ from refimpl.conformance.verdict import PASS
 from tests.mutants.mutate import Mutant
 from tests.mutants.reach import forget
 
-#: A variant takes a few milliseconds; a mutant that takes so long for one runs for ever.
+#: A variant takes a few milliseconds, of a case with a cost that many times more; a mutant that takes so long
+#: for one runs for ever.
 SECONDS = 3.0
 #: What a mutant may take of the machine before it fails as it would anywhere.
 _MEMORY = 4 << 30
@@ -103,7 +104,7 @@ def _is_noticed(trial: Trial, subject: Subject, variants: Sequence[Variant], cel
             return True  # what is made at import cannot be made: every variant that needs it fails
         for number in trial.asked:
             cell[:] = _NUMBER.pack(number)
-            signal.setitimer(signal.ITIMER_REAL, SECONDS)
+            signal.setitimer(signal.ITIMER_REAL, SECONDS * variants[number].case.cost)
             if ask(subject, variants[number]).verdict != PASS:
                 return True
     return False

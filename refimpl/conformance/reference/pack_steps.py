@@ -22,6 +22,7 @@ from ...burnpack.scalar import (
     IntScalar,
     Scalar,
     UIntScalar,
+    scalar,
     scalar_bool,
     scalar_float,
     scalar_int,
@@ -99,8 +100,18 @@ def _edit(content: bytearray, edit: Any) -> None:
         case ["zero", at, count]:
             _fits(content, at + count)
             content[at : at + count] = bytes(count)
+        case ["repeat", at, count, times, *digits]:
+            _fits(content, at + count)
+            content[at : at + count] = _repeated(bytes(content[at : at + count]), times, *digits)
         case _:
             raise StepError(f"{edit!r} is no edit")
+
+
+def _repeated(piece: bytes, times: int, digits: int = 0) -> bytes:
+    """`piece` so many times; the first `digits` bytes of a copy are its number."""
+    if not digits:
+        return piece * times
+    return b"".join(f"{number:0{digits}}".encode()[:digits] + piece[digits:] for number in range(times))
 
 
 def _fits(content: bytearray, end: int) -> None:
@@ -172,14 +183,17 @@ def _provider(state: State, name: str, content: bytes, fails: str | None) -> Cal
 
 def _scalar(spec: Any) -> Scalar:
     match only(spec, "scalar"):
+        # Plain values, as a program writes them; but of integers only those that become the named kind.
         case "Int", value:
-            return IntScalar(signed(value))
+            found = signed(value)
+            return scalar(found) if found < 1 << 63 else IntScalar(found)
         case "UInt", value:
-            return UIntScalar(whole(value))
+            found = whole(value)
+            return UIntScalar(found) if found < 1 << 63 else scalar(found)
         case "Float", value:
-            return FloatScalar(number(value))
+            return scalar(number(value))
         case "Bool", bool(value):
-            return BoolScalar(value)
+            return scalar(value)
     raise StepError(f"{spec!r} is no scalar")
 
 
@@ -192,7 +206,7 @@ def _read(state: State, op: str, args: Args) -> Any:
         place = state.get(args["bytes"], bytes) if "bytes" in args else state.file(args)
         source = PackSource(place, exact)
         with _opened(source) as pack:
-            names = list(pack)
+            names = [entry.name for entry in pack.values()]
         text(args, "as")
         state.store(args, source)
         return {"names": names}

@@ -87,6 +87,7 @@ def last(*steps: dict[str, Any]) -> dict[str, Any]:
         ([{"do": "param_id.format", "id": 1 << 64}], "is no parameter id"),
         ([{"do": "group.nothing"}], "is no step"),
         ([BYTES, {"do": "bytes.edit", "on": "b", "edits": [["put", 1, "0000"]]}], "past the end"),
+        ([BYTES, {"do": "bytes.edit", "on": "b", "edits": [["repeat", 1, 9, 2]]}], "past the end"),
         ([BYTES, {"do": "bytes.edit", "on": "b", "edits": [["paint"]]}], "is no edit"),
         ([{"do": "bytes.nothing"}], "is no step"),
         (

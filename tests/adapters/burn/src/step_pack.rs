@@ -123,6 +123,18 @@ fn apply_edit(bytes: &mut Vec<u8>, edit: &Value) -> Result<(), Fault> {
             fits(at + count)?;
             bytes[at..at + count].fill(0);
         }
+        "repeat" => {
+            let (at, count, times) = (number(1)?, number(2)?, number(3)?);
+            let digits = if edit[4].is_null() { 0 } else { number(4)? };
+            fits(at + count)?;
+            let piece = bytes[at..at + count].to_vec();
+            let copies = (0..times).flat_map(|n| {
+                let numbered = format!("{n:0digits$}").into_bytes().into_iter().take(digits);
+                numbered.chain(piece.iter().skip(digits).copied())
+            });
+            let made: Vec<u8> = copies.collect();
+            bytes.splice(at..at + count, made);
+        }
         other => return protocol(format!("`{other}` is no edit")),
     }
     Ok(())
