@@ -22,7 +22,7 @@ class Activations(FloatArithmetic):
     def relu(self) -> Self:
         """The element where it is above zero, else zero; NaN stays."""
         xp = self._space.xp
-        return self._map(lambda x: xp.where((x > 0) | (x != x), x, xp.zeros_like(x)))
+        return self._with(self._run(lambda x: xp.where((x > 0) | (x != x), x, xp.zeros_like(x)), self._array))
 
     def gelu(self) -> Self:
         """x/2 (1 + erf(x / sqrt 2)).

@@ -44,9 +44,7 @@ def as_ints(values: object, what: str) -> list[int]:
     Raises:
         ArgumentTypeError: one is no integer.
     """
-    if isinstance(values, Iterable):
-        return [as_int(value, what) for value in values]
-    return [as_int(values, what)]
+    return [as_int(value, what) for value in (values if isinstance(values, Iterable) else [values])]
 
 
 def check_device(device: object) -> None:

@@ -48,7 +48,7 @@ class BoolTensor(ShapedTensor):
 
     def _truth(self) -> Any:
         """The storage as the library's own bool array."""
-        return self._array if self.dtype is DType.BOOL_NATIVE else self._array != 0
+        return self._space.astype(self._array, DType.BOOL_NATIVE)
 
     def _in_context(self, device: Device) -> Self:
         if device is self.device:

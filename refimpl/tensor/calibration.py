@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from ..errors import AlreadyQuantizedError, ArgumentTypeError, TensorError
 from .blocks import BlockLayout
+from .data import TensorData
 from .dtype import DType
 from .float_tensor import Tensor
-from .gradient import GradState
+from .operands import no_extreme
 from .scales import SMALLEST, max_representable
 from .scheme import QuantScheme, ScaleDtype
 
@@ -89,7 +90,7 @@ def compute_range(scheme: QuantScheme, tensor: Tensor, calibration: Calibration)
         mean = _mean_of_all(values) if scheme.per_block is None else _mean_of_blocks(values, layout)
         return CalibrationRange(_tensor(-mean, grid, tensor), _tensor(mean, grid, tensor))
     if scheme.per_block is None and not values.size:
-        raise _empty("min", tensor, "QNT-12")
+        raise no_extreme("min", None, tensor.grad_state, "QNT-12")
     least, greatest = _extremes(values, layout, whole=scheme.per_block is None)
     return CalibrationRange(_tensor(least, grid, tensor), _tensor(greatest, grid, tensor))
 
@@ -135,11 +136,11 @@ def _two_levels(scales: NDArray[Any], dtype: ScaleDtype, like: Tensor) -> QParam
             hint="with two levels the block scales are F16 or UE4M3",
         )
     if not scales.size:
-        raise _empty("max", like, "QNT-15")
+        raise no_extreme("max", None, like.grad_state, "QNT-15")
     wide = scales.astype(np.float32)
     whole = np.maximum(wide.max() / max_representable(dtype), SMALLEST).astype(np.float32)
     normalised = (wide / whole).astype(scales.dtype)
-    global_scale = Tensor.from_data(whole.reshape(1), like.device, DType.F32)
+    global_scale = Tensor.from_data(TensorData.from_array(whole.reshape(1)), like.device, DType.F32)
     return QParams(_tensor(normalised, scales.shape, like), global_scale)
 
 
@@ -223,17 +224,8 @@ def _sum(rows: NDArray[Any]) -> NDArray[Any]:
 
 def _tensor(values: NDArray[Any], shape: tuple[int, ...], like: Tensor) -> Tensor:
     """What an operation on `like` gives: of a tracked tensor it is tracked."""
-    return like._with(Tensor.from_data(np.asarray(values).reshape(shape), like.device, like.dtype)._array)
-
-
-def _empty(name: str, tensor: Tensor, clause: str) -> TensorError:
-    """Burn reduces a tensor in a context along an axis, and a tracked one with the place of what it found."""
-    match tensor.grad_state:
-        case GradState.PLAIN:
-            return TensorError(f"{name}: cannot reduce an empty tensor", clause=clause)
-        case GradState.UNTRACKED:
-            return TensorError(f"{name}_dim: dimension 0 has size 0", clause=clause)
-    return TensorError(f"{name}_dim_with_indices: dimension 0 has size 0", clause=clause)
+    data = TensorData.from_array(np.asarray(values).reshape(shape))
+    return like._with(Tensor.from_data(data, like.device, like.dtype)._array)
 
 
 def _check(scheme: object, tensor: object, calibration: object) -> None:

@@ -60,31 +60,25 @@ def _narrow(array: NDArray[Any], target: DType) -> NDArray[Any]:
 
 
 def saturated(array: NDArray[Any], source: DType, target: DType) -> NDArray[Any]:
-    """The elements of a tensor as `target`: what `cast`, `int` and `float` of a tensor do.
+    """The elements of a tensor as `target`, of floats or ints: what `cast`, `int` and `float` of a tensor do.
 
     A float becomes an integer by truncation towards zero, held at the ends of the range, NaN becoming 0.
     An integer becomes a narrower one by dropping high bits.
 
     Burn: burn_flex, `float_into_int`, `int_cast`, `int_into_float`, `float_cast`
     """
-    if source is target:
-        return array
     return _QUIET.run(_saturate, array, source, target)  # type: ignore[no-any-return]
 
 
 def _saturate(array: NDArray[Any], source: DType, target: DType) -> NDArray[Any]:
-    if target.is_bool:
-        truth: NDArray[Any] = array != 0
-        return truth.astype(target.numpy)
     if not (source.is_float and target.is_int):
         return _narrow(array, target)
     low, beyond = _bounds(target)
-    values = np.trunc(array.astype(np.float64))
-    inside = (values >= low) & (values < beyond)
-    info = np.iinfo(target.numpy)
-    ends = np.where(values >= beyond, info.max, np.where(values < low, info.min, 0)).astype(target.numpy)
-    whole: NDArray[Any] = np.where(inside, values, 0).astype(target.numpy)
-    return np.where(inside, whole, ends)
+    values = np.maximum(np.trunc(array.astype(np.float64)), low)
+    above = values >= beyond
+    whole: NDArray[Any] = np.where(above | np.isnan(values), 0, values).astype(target.numpy)
+    whole[above] = np.iinfo(target.numpy).max
+    return whole
 
 
 def _wide(array: NDArray[Any]) -> NDArray[Any]:

@@ -138,18 +138,11 @@ class AnyTensor:
         if device is here or device.inner() is here.inner():
             return self if state is self.grad_state else self._again(self._array, here, state)
         target = device.with_autodiff_context_from(here) if here.is_autodiff else device.inner()
-        array = self._array if target.space is here.space else self._moved_array(target)
-        if observer.current is not None:
-            observer.current.moved(here, target, array)
-        return self._again(array, target, state)
-
-    def _moved_array(self, target: Device) -> Any:
-        """This tensor's storage on `target`; between devices of host memory it is the same array."""
-        source, there = self._space, target.space or space_of(target)
-        if there.is_host and source.is_host:
-            return self._array
+        there = space_of(target)
         there.dtype(self.dtype)
-        return there.from_host(source.to_host(self._array))
+        array = there.from_host(here.space.to_host(self._array))  # the array itself, where both are the host
+        observer.current.moved(here, target, array)
+        return self._again(array, target, state)
 
     def autodiff(self) -> Self:
         """This tensor in an autodiff context, untracked; one that has a context stays as it is (DEV-9)."""
@@ -299,8 +292,7 @@ def make(cls: type[T], array: Any, device: Device, dtype: DType, state: GradStat
     made.device = device
     made.dtype = dtype
     made.grad_state = state
-    if observer.current is not None:
-        observer.current.allocated(device, array)
+    observer.current.allocated(device, array)
     return made
 
 

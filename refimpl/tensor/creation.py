@@ -27,7 +27,7 @@ from .dtype import DType
 from .namespace import space_of
 from .operands import into_tensor
 from .random import DEFAULT, Distribution, sample
-from .reading import read
+from .reading import names_its_dtype, read
 from .settings import locked_settings
 
 
@@ -62,12 +62,14 @@ class CreatedTensor(AnyTensor):
                 hint="take to_device(), cast() or float()",
             )
         check_device(device)
-        array, source, named = read(data)
-        if dtype is not None:
-            check_dtype(dtype)
-        else:
-            dtype = source if named and cls._holds(source) else cls.default_dtype(device)
-        return cls._from_array(array, source, device, dtype)
+        array, source = read(data)
+        target = cls._unsaid(data, source, device) if dtype is None else check_dtype(dtype)
+        return cls._from_array(array, source, device, target)
+
+    @classmethod
+    def _unsaid(cls, data: object, source: DType, device: Device) -> DType:
+        """The dtype of a tensor of `data`, for which the maker names none."""
+        return source if names_its_dtype(data) and cls._holds(source) else cls.default_dtype(device)
 
     @classmethod
     def from_record_data(cls, data: TensorData, device: Device, dtype: DType) -> Self:
@@ -96,7 +98,11 @@ class CreatedTensor(AnyTensor):
         space = space_of(device)
         space.dtype(target)
         if source.is_quantized or target.is_quantized:
-            raise TensorError(f"Failed to convert TensorData to {target}: from {source}", clause="REC-20")
+            raise TensorError(
+                f"Failed to convert TensorData to {target}: "
+                f"Unsupported data conversion from {source} to {target}",
+                clause="REC-20",
+            )
         placed = space.from_host(convert(array, source, target))
         return cls._class_for(target)._made(placed, device, target, gradient.fresh(device))
 
@@ -191,13 +197,14 @@ class CreatedTensor(AnyTensor):
     @classmethod
     def _chosen(cls, device: Device, dtype: DType | None) -> DType:
         check_device(device)
-        default = cls.default_dtype(device)
-        if dtype is None:
-            return default
-        check_dtype(dtype)
-        if not cls._holds(dtype):
+        return cls.default_dtype(device) if dtype is None else cls._named(device, dtype)
+
+    @classmethod
+    def _named(cls, device: Device, dtype: DType) -> DType:
+        if not cls._holds(check_dtype(dtype)):
             raise UnsupportedDTypeError(
-                f"a {cls.__name__} has no elements of {dtype}", hint=f"take a dtype of its kind: {default}"
+                f"a {cls.__name__} has no elements of {dtype}",
+                hint=f"take a dtype of its kind: {cls.default_dtype(device)}",
             )
         return cls._target(device, dtype)
 
@@ -237,15 +244,17 @@ def number(value: object) -> Number:
     Raises:
         ArgumentTypeError: it is none.
     """
-    if isinstance(value, (float, int)):
-        return value
-    if isinstance(value, (np.number, np.bool_)) and not isinstance(value, np.complexfloating):
-        plain: Number = value.item()
-        return plain
-    raise ArgumentTypeError(
-        f"an operand is a tensor of the same kind or a number, got {type(value).__name__}",
-        hint=into_tensor(value),
-    )
+    return value if isinstance(value, (float, int)) else _of_numpy(value)
+
+
+def _of_numpy(value: object) -> Number:
+    if not isinstance(value, (np.number, np.bool_)) or isinstance(value, np.complexfloating):
+        raise ArgumentTypeError(
+            f"an operand is a tensor of the same kind or a number, got {type(value).__name__}",
+            hint=into_tensor(value),
+        )
+    plain: Number = value.item()
+    return plain
 
 
 def real(value: object) -> float:
@@ -266,6 +275,7 @@ def integer(value: object, unsigned: bool = False) -> int:
 
     Raises:
         TensorError: it has no place there.
+        InvalidArgumentError: it is an integer of more than 64 bits.
 
     Clauses: REC-21.
     """
@@ -274,10 +284,12 @@ def integer(value: object, unsigned: bool = False) -> int:
     if isinstance(given, float) and not low - 1 < given < high:  # NaN is in no range
         raise TensorError(f"Float cannot be represented in the target {kind} int type", clause="REC-21")
     found = int(given)
+    if not -(2**63) <= found < 2**64:
+        raise InvalidArgumentError(f"an operand is {kind} here, of 64 bits, got {found}")
     if not low <= found < high:
-        target = "u64" if unsigned else "i64"
+        target, source = ("u64", "i64") if unsigned else ("i64", "u64")
         raise TensorError(
-            f'Element cannot be represented in the target type: "i64"({found}) => "{target}"',
+            f'Element cannot be represented in the target type: "{source}"({found}) => "{target}"',
             clause="REC-21",
             hint=f"an operand is {kind} here, of 64 bits",
         )

@@ -43,7 +43,7 @@ class TensorData:
         view = memoryview(data)
         self.nbytes = view.nbytes
         if view.ndim != 1 or view.format != "B":
-            view = view.cast("B") if view.nbytes else _NOTHING
+            view = _flat(view)
         self._bytes: memoryview | None = view if view.readonly else view.toreadonly()
         self._provider: Callable[[], Buffer] | None = None
 
@@ -95,7 +95,7 @@ class TensorData:
             return self._bytes
         assert self._provider is not None
         given = memoryview(self._provider())
-        return given.cast("B").toreadonly() if given.nbytes else _NOTHING
+        return _flat(given).toreadonly()
 
     def to_numpy(self) -> NDArray[Any]:
         """The values as a read-only array; the serialised bytes for a quantised dtype.
@@ -108,9 +108,10 @@ class TensorData:
             return np.frombuffer(data, np.uint8)
         if data.nbytes != math.prod(self.shape) * self.dtype.itemsize:
             raise TensorError(
-                f"shape {list(self.shape)} and dtype {self.dtype} need "
-                f"{math.prod(self.shape) * self.dtype.itemsize} bytes, got {data.nbytes}",
+                f"Shape {list(self.shape)} with dtype {self.dtype} is invalid for input of size "
+                f"{data.nbytes} bytes",
                 clause="BPK-12",
+                hint=f"its elements take {math.prod(self.shape) * self.dtype.itemsize} bytes",
             )
         try:
             return np.ndarray(self.shape, self.dtype.numpy, data)
@@ -133,6 +134,10 @@ class TensorData:
 
     def __repr__(self) -> str:
         return f"TensorData({self.dtype}, {list(self.shape)}, {self.nbytes} bytes)"
+
+
+def _flat(view: memoryview) -> memoryview:
+    return view.cast("B") if view.nbytes else _NOTHING
 
 
 def fresh_memory(nbytes: int) -> memoryview:

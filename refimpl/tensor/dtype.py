@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Final
 
@@ -22,7 +22,7 @@ class Kind(Enum):
     QUANTIZED = "quantized"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class DType:
     """The type of the elements of a tensor, under Burn's name for it.
 
@@ -36,9 +36,9 @@ class DType:
     """
 
     name: str
-    kind: Kind
-    itemsize: int
-    scheme: QuantScheme | None = None
+    kind: Kind = field(compare=False)
+    itemsize: int = field(compare=False)
+    scheme: QuantScheme | None = field(default=None, compare=False)
 
     F64: ClassVar[DType]
     F32: ClassVar[DType]
@@ -128,12 +128,6 @@ class DType:
 
     def __reduce__(self) -> tuple[object, tuple[object]]:
         return (DType.parse, (self.name,)) if self.scheme is None else (DType.qfloat, (self.scheme,))
-
-    def __eq__(self, other: object) -> bool:
-        return self.name == other.name if isinstance(other, DType) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self.name)
 
     def __repr__(self) -> str:
         return self.name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from .arguments import as_dim, failed
+from .arguments import as_dim
 from .cast import narrowed
 from .core import AnyTensor, Number, make
 from .creation import real
@@ -17,7 +17,7 @@ from .erf import erf
 from .gradient import LEAF
 from .namespace import Space
 from .numeric import NumericTensor, as_bool
-from .operands import expect, of_operands, refuse_matmul
+from .operands import check_matmul, expect, no_matrices, of_operands, unlike_factors
 
 if TYPE_CHECKING:
     from .bool_tensor import BoolTensor
@@ -33,10 +33,7 @@ class FloatArithmetic(NumericTensor):
 
     @classmethod
     def _scalar(cls, value: Number, dtype: DType) -> Any:
-        given = value if value.__class__ is float else real(value)
-        if dtype.itemsize > 2:
-            return given
-        rounded = narrowed(np.asarray(given), dtype)
+        rounded = narrowed(np.asarray(real(value)), dtype)
         return rounded if dtype is DType.BF16 else float(rounded)
 
     # -- arithmetic of floats
@@ -78,9 +75,10 @@ class FloatArithmetic(NumericTensor):
         try:
             array = device.space.quiet.run(_matmul, lhs, rhs)
         except ValueError:
-            refuse_matmul(self, other)
-        if lhs.ndim < 2 or rhs.ndim < 2:  # NumPy multiplies vectors as well
-            refuse_matmul(self, other)
+            check_matmul(self, other)
+            raise
+        if min(lhs.ndim, rhs.ndim) < 2:  # NumPy multiplies vectors as well
+            raise no_matrices(self, other)
         return make(type(self), array, device, dtype, state)
 
     __matmul__ = matmul
@@ -89,18 +87,15 @@ class FloatArithmetic(NumericTensor):
         if other.dtype.scheme is not None:  # the values, in this tensor's dtype (QNT-35)
             return self @ other.dequantize(self.dtype)  # type: ignore[attr-defined, no-any-return]
         if other.dtype != self.dtype:
-            raise failed(
-                "Matmul",
-                "The provided tensors do not have the same dtype.",
-                f"Lhs tensor dtype {self.dtype}, Rhs tensor dtype {other.dtype}.",
-            )
+            check_matmul(self, other)
+            raise unlike_factors("matmul", self, other)
         return (self._widened() @ other._widened())._narrowed(self.dtype)
 
     def _widened(self) -> Self:
         """F16 and BF16 as F32, which holds every value of theirs."""
-        if self.dtype.itemsize > 2:
-            return self
-        return self._made(self._space.astype(self._array, _F32), self.device, _F32, self.grad_state)
+        if self.dtype.itemsize == 2:
+            return self._made(self._space.astype(self._array, _F32), self.device, _F32, self.grad_state)
+        return self
 
     def _narrowed(self, dtype: DType) -> Self:
         if dtype is self.dtype:

@@ -163,7 +163,9 @@ class Tensor(Activations):
             return self
         check_dtype(dtype)
         if not (dtype.is_int or dtype.is_float):
-            raise UnsupportedDTypeError(f"a Tensor is cast to floats or ints, not to {dtype}")
+            raise UnsupportedDTypeError(
+                f"Expected float data type, got {dtype}", hint="a Tensor is cast to floats or ints"
+            )
         return self._cast_to(dtype.kind, dtype)  # type: ignore[return-value]
 
     def int(self) -> IntTensor:

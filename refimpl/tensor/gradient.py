@@ -79,7 +79,7 @@ def required(state: GradState) -> GradState:
 def merged(lhs: Device, rhs: Device) -> Device:
     """The context of a result: that of whichever operand has one (DEV-10).
 
-    Both are on one hardware; `rhs` is `lhs` or differs in its context alone.
+    Both are on one hardware, and differ in their contexts.
 
     Raises:
         GradientError: both have one, with different checkpointing strategies.
@@ -88,13 +88,12 @@ def merged(lhs: Device, rhs: Device) -> Device:
         return lhs
     if not lhs.is_autodiff:
         return rhs
-    if lhs.checkpointing is not rhs.checkpointing:
-        left = "None" if lhs.checkpointing is None else lhs.checkpointing.value
-        right = "None" if rhs.checkpointing is None else rhs.checkpointing.value
-        raise GradientError(
-            f"assertion `left == right` failed: Gradient checkpointing strategy mismatch: {left} vs {right}. "
-            f"Tensors in the same operation must share a strategy.\n  left: {left}\n right: {right}",
-            clause="DEV-10",
-            hint="make both tensors on devices with one strategy",
-        )
-    return lhs
+    assert lhs.checkpointing is not None
+    assert rhs.checkpointing is not None
+    left, right = lhs.checkpointing.value, rhs.checkpointing.value
+    raise GradientError(
+        f"assertion `left == right` failed: Gradient checkpointing strategy mismatch: {left} vs {right}. "
+        f"Tensors in the same operation must share a strategy.\n  left: {left}\n right: {right}",
+        clause="DEV-10",
+        hint="make both tensors on devices with one strategy",
+    )

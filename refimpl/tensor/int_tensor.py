@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -17,7 +16,7 @@ from .device import Device
 from .dtype import DType, Kind
 from .namespace import space_of
 from .numeric import NumericTensor
-from .operands import common_shape, of_operands, refuse_matmul, same_dtype
+from .operands import check_matmul, expect, of_operands, unlike_factors
 from .settings import locked_settings
 
 if TYPE_CHECKING:
@@ -63,6 +62,7 @@ class IntTensor(NumericTensor):
         return cls._made(space_of(device).from_host(host), device, chosen, gradient.fresh(device))
 
     def __truediv__(self, other: Self | Number) -> Self:
+        _refuse_zero(other, "divide by zero")
         xp = self._space.xp
 
         def truncated(lhs: Any, rhs: Any) -> Any:
@@ -83,13 +83,9 @@ class IntTensor(NumericTensor):
         """
         return self / other
 
-    def _binary(self, function: Callable[..., Any], other: Self | Number, name: str) -> Self:
-        if name in ("Div", "Rem"):
-            divisor = other._array if isinstance(other, AnyTensor) else np.asarray(other)
-            if (divisor == 0).any():
-                what = "divide by zero" if name == "Div" else "calculate the remainder with a divisor of zero"
-                raise TensorError(f"attempt to {what}")
-        return super()._binary(function, other, name)
+    def __mod__(self, other: Self | Number) -> Self:
+        _refuse_zero(other, "calculate the remainder with a divisor of zero")
+        return super().__mod__(other)
 
     def mean(self) -> Self:
         """The mean of all elements, truncated towards zero, of shape [1]."""
@@ -114,13 +110,11 @@ class IntTensor(NumericTensor):
         return self._binary(operator.pow, other, "Powi")
 
     def __matmul__(self, other: Self) -> Self:
-        if not isinstance(other, IntTensor):
-            return NotImplemented
+        expect("Matmul", IntTensor, other)
         device, state = of_operands("Matmul", self, other)
-        same_dtype("Matmul", self, other)
-        if self.rank < 2 or other.rank < 2 or self.shape[-1] != other.shape[-2]:
-            refuse_matmul(self, other)
-        common_shape("Matmul", self.shape[:-2], other.shape[:-2])
+        check_matmul(self, other)
+        if other.dtype is not self.dtype:
+            raise unlike_factors("int_matmul", self, other)
         array = self._run(operator.matmul, self._array, other._array)
         return self._made(array, device, self.dtype, state)
 
@@ -136,12 +130,21 @@ class IntTensor(NumericTensor):
             return self
         check_dtype(dtype)
         if not (dtype.is_int or dtype.is_float):
-            raise UnsupportedDTypeError(f"an IntTensor is cast to ints or floats, not to {dtype}")
+            raise UnsupportedDTypeError(
+                f"Expected int data type, got {dtype}", hint="an IntTensor is cast to ints or floats"
+            )
         return self._cast_to(Kind.INT if dtype.is_int else Kind.FLOAT, dtype)  # type: ignore[return-value]
 
     def float(self) -> Tensor:
         """The elements in the device's float dtype."""
         return self._cast_to(Kind.FLOAT, locked_settings(self.device).float_dtype)  # type: ignore[return-value]
+
+
+def _refuse_zero(divisor: AnyTensor | Number, what: str) -> None:
+    """Refuse a divisor of zero."""
+    values = divisor._array if isinstance(divisor, AnyTensor) else np.asarray(divisor)
+    if (values == 0).any():
+        raise TensorError(f"attempt to {what}")
 
 
 class MislabelledIntTensor(IntTensor):

@@ -17,7 +17,7 @@ from .creation import number
 from .dtype import DType, Kind
 from .gradient import LEAF, NON_LEAF
 from .namespace import Space
-from .operands import common_shape, of_operands, same_dtype
+from .operands import common_shape, no_extreme, of_operands, same_dtype
 from .settings import locked_settings
 from .shaping import ShapedTensor
 
@@ -176,17 +176,15 @@ class NumericTensor(ShapedTensor):
 
     # -- reductions
 
-    def _reduce(self, name: str, dim: int | None, operation: str) -> Self:
+    def _reduce(self, name: str, dim: int | None = None) -> Self:
         """One element, of shape [1], or axis `dim` reduced to an extent of 1.
 
         F16 and BF16 are accumulated in F32 and rounded once.
         """
         dtype, space, array = self.dtype, self._space, self._array
-        axis = None if dim is None else as_dim(dim, self.rank, operation)
+        axis = None if dim is None else as_dim(dim, self.rank, f"{name.title()} Dim")
         half = dtype.itemsize == 2 and dtype.is_float
-        if half:
-            array = space.astype(array, _F32)
-        elements = array
+        elements = array = space.astype(array, _F32) if half else array
         array = self._run(space.reduce, name, array, axis, _F32 if half else dtype)
         if axis is None:
             if name == "sum" and dtype.is_float and not half:
@@ -196,19 +194,19 @@ class NumericTensor(ShapedTensor):
 
     def sum(self) -> Self:
         """The sum of all elements, of shape [1]; integers wrap."""
-        return self._reduce("sum", None, "Sum")
+        return self._reduce("sum")
 
     def sum_dim(self, dim: int) -> Self:
         """The sums along axis `dim`, which is kept with extent 1."""
-        return self._reduce("sum", dim, "Sum Dim")
+        return self._reduce("sum", dim)
 
     def prod(self) -> Self:
         """The product of all elements, of shape [1]; integers wrap."""
-        return self._reduce("prod", None, "Prod")
+        return self._reduce("prod")
 
     def prod_dim(self, dim: int) -> Self:
         """The products along axis `dim`, which is kept with extent 1."""
-        return self._reduce("prod", dim, "Prod Dim")
+        return self._reduce("prod", dim)
 
     def max(self) -> Self:
         """The greatest element, of shape [1]; NaN if one is.
@@ -236,10 +234,10 @@ class NumericTensor(ShapedTensor):
 
     def _extreme(self, name: str, dim: int | None) -> Self:
         if dim is None and self.size == 0:
-            raise TensorError(f"{name}: cannot reduce an empty tensor")
+            raise no_extreme(name, None, self.grad_state)
         if dim is not None and self.shape[axis := as_dim(dim, self.rank, f"{name.title()} Dim")] == 0:
-            raise TensorError(f"{name}_dim: dimension {axis} has size 0")
-        return self._reduce(name, dim, name.title())
+            raise no_extreme(name, axis, self.grad_state)
+        return self._reduce(name, dim)
 
     def argmax(self, dim: int) -> IntTensor:
         """The places of the greatest elements along axis `dim`, which is kept with extent 1."""
@@ -283,9 +281,7 @@ class NumericTensor(ShapedTensor):
 def as_bool(truth: Any, like: AnyTensor) -> BoolTensor:
     """The bool tensor of an array of truths, beside `like`, in the device's store."""
     space, dtype = like.device.space, locked_settings(like.device).bool_dtype
-    array = space.asarray(truth)
-    if dtype is not DType.BOOL_NATIVE:
-        array = space.astype(array, dtype)
+    array = space.astype(space.asarray(truth), dtype)
     made: BoolTensor = AnyTensor.classes[Kind.BOOL]._made(  # type: ignore[assignment]
         array, like.device, dtype, gradient.fresh(like.device)
     )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from .device import Device
 
 
-class Observer(Protocol):
-    """What is told about arrays. `array` is the storage itself: two tensors can share it, views included."""
+class Observer:
+    """What is told about arrays. `array` is the storage itself: two tensors can share it, views included.
+
+    This one keeps nothing of it.
+    """
 
     def allocated(self, device: Device, array: Any) -> None:
         """A tensor whose storage is `array` came to be on `device`."""
@@ -19,8 +22,8 @@ class Observer(Protocol):
         """A tensor went to other hardware, where its storage is `array`."""
 
 
-#: The observer, or None: then an operation pays one comparison.
-current: Observer | None = None
+#: Whoever is told; at first nobody.
+current = Observer()
 
 
 @contextmanager

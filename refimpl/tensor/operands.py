@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING, NoReturn
 
-from ..errors import ArgumentTypeError, DeviceMismatchError
+from ..errors import ArgumentTypeError, DeviceMismatchError, TensorError
 from . import gradient
-from .arguments import failed, failure
+from .arguments import failed, failure, failures
 from .device import Device
 from .gradient import GradState
 
@@ -76,7 +77,7 @@ def same_dtype(operation: str, *tensors: AnyTensor) -> None:
     """
     first = tensors[0]
     for other in tensors[1:]:
-        if other.dtype is not first.dtype and other.dtype != first.dtype:
+        if other.dtype != first.dtype:
             raise failed(
                 operation,
                 "The provided tensors do not have the same dtype.",
@@ -85,23 +86,23 @@ def same_dtype(operation: str, *tensors: AnyTensor) -> None:
             )
 
 
-def common_shape(operation: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The common shape; extents of 1 and missing leading axes are repeated."""
-    rank = max(len(shape) for shape in shapes)
-    padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
-    result = list(padded[0])
-    for other in padded[1:]:
-        for axis, (have, want) in enumerate(zip(result, other, strict=True)):
-            if have != want and 1 not in (have, want):
-                raise failed(
-                    operation,
-                    "The provided tensors have incompatible shapes.",
-                    f"Incompatible size at dimension '{axis}' => '{have} != {want}', which can't be "
-                    f"broadcasted. Lhs tensor shape {debug_shape(shapes[0])}, "
-                    f"Rhs tensor shape {debug_shape(shapes[1])}.",
-                )
-            result[axis] = want if have == 1 else have
-    return tuple(result)
+def common_shape(operation: str, *shapes: tuple[int, ...]) -> None:
+    """Refuse shapes without a common one; extents of 1 and missing leading axes are repeated.
+
+    Raises:
+        TensorError: two differ in an axis, counted in the longest.
+    """
+    for lhs, rhs in combinations(shapes, 2):
+        axes = reversed(range(max(len(lhs), len(rhs))))
+        found = [
+            "The provided tensors have incompatible shapes. Incompatible size at dimension "
+            f"'{axis}' => '{have} != {want}', which can't be broadcasted. "
+            f"Lhs tensor shape {debug_shape(lhs)}, Rhs tensor shape {debug_shape(rhs)}."
+            for axis, have, want in zip(axes, reversed(lhs), reversed(rhs), strict=False)
+            if have != want and 1 not in (have, want)
+        ]
+        if found:
+            raise TensorError(failures(operation, found[::-1]))
 
 
 def debug_shape(shape: tuple[int, ...]) -> str:
@@ -109,22 +110,47 @@ def debug_shape(shape: tuple[int, ...]) -> str:
     return f"Shape {{ dims: {list(shape)} }}"
 
 
-def refuse_matmul(lhs: AnyTensor, rhs: AnyTensor) -> NoReturn:
-    """Say why two tensors are no matrices that can be multiplied.
+def check_matmul(lhs: AnyTensor, rhs: AnyTensor) -> None:
+    """Refuse two tensors that are no matrices which can be multiplied, with all of Burn's reasons.
 
     Raises:
-        TensorError: always.
+        TensorError: they are none.
     """
     rank = min(lhs.rank, rhs.rank)
     if rank < 2:
-        raise failed(
-            "Matmul", f"Matmul requires tensors with at least 2 dimensions, but got {rank} dimension(s)."
-        )
+        raise no_matrices(lhs, rhs)
+    found = []
     if lhs.shape[-1] != rhs.shape[-2]:
-        raise failed(
-            "Matmul",
-            f"The inner dimension of matmul should be the same, but got {lhs.shape[-1]} and {rhs.shape[-2]}.",
-            f"Lhs shape {debug_shape(lhs.shape)}, rhs shape {debug_shape(rhs.shape)}.",
-        )
-    common_shape("Matmul", lhs.shape[:-2], rhs.shape[:-2])
-    raise failed("Matmul", f"The shapes {list(lhs.shape)} and {list(rhs.shape)} do not fit.")
+        sizes = f"{lhs.shape[-1]} and {rhs.shape[-2]}"
+        found.append(f"The inner dimension of matmul should be the same, but got {sizes}.")
+    for axis, (have, want) in enumerate(zip(lhs.shape[-rank:-2], rhs.shape[-rank:-2], strict=True)):
+        if have != want and 1 not in (have, want):
+            found.append(f"Tensors are not broadcastable along batch dimension {axis}: {have} and {want}.")
+    if found:
+        facts = f"Lhs shape {debug_shape(lhs.shape)}, rhs shape {debug_shape(rhs.shape)}."
+        raise TensorError(failures("Matmul", [f"{reason} {facts}" for reason in found]))
+
+
+def no_matrices(lhs: AnyTensor, rhs: AnyTensor) -> TensorError:
+    """That one of two tensors has fewer than two axes."""
+    rank = min(lhs.rank, rhs.rank)
+    reason = f"Matmul requires tensors with at least 2 dimensions, but got {rank} dimension(s)."
+    return failed("Matmul", reason)
+
+
+def unlike_factors(operation: str, lhs: AnyTensor, rhs: AnyTensor) -> TensorError:
+    """That two matrices have different dtypes, with Burn's text: nothing is promoted."""
+    return TensorError(
+        f"assertion `left == right` failed: {operation}: dtype mismatch\n"
+        f"  left: {lhs.dtype}\n right: {rhs.dtype}",
+        hint=f"cast one of them: tensor.cast(DType.parse({lhs.dtype.name!r}))",
+    )
+
+
+def no_extreme(name: str, axis: int | None, state: GradState, clause: str | None = None) -> TensorError:
+    """That nothing has no greatest element: Burn looks for it along an axis when the tensor has a context."""
+    if axis is None and state is GradState.PLAIN:
+        return TensorError(f"{name}: cannot reduce an empty tensor", clause=clause)
+    tracked = state in (GradState.LEAF, GradState.NON_LEAF)
+    how = f"{name}_dim_with_indices" if tracked else f"{name}_dim"
+    return TensorError(f"{how}: dimension {axis or 0} has size 0", clause=clause)

@@ -312,8 +312,8 @@ class QuantizedTensor(Tensor):
         floats = isinstance(other, Tensor) and not isinstance(other, QuantizedTensor)
         return self.dequantize(other.dtype if floats else None)
 
-    def _reduce(self, name: str, dim: int | None, operation: str) -> Any:
-        return self.dequantize()._reduce(name, dim, operation)
+    def _reduce(self, name: str, dim: int | None = None) -> Any:
+        return self.dequantize()._reduce(name, dim)
 
     def _map(self, function: Callable[..., Any]) -> Any:
         return self.dequantize()._map(function)
@@ -399,6 +399,7 @@ _STORED: Final = (
     "mean",
     "mean_dim",
     "quiet_softmax",
+    "relu",
     "sigmoid",
     "sign",
     "softmax",

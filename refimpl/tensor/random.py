@@ -92,7 +92,7 @@ class Normal(Distribution):
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.std):
-            raise _refused("BadVariance", f"{self} has a deviation that is not finite")
+            raise _refused("BadVariance", f"a deviation of {self.std} is not finite")
 
     def __repr__(self) -> str:
         return f"Normal({self.mean}, {self.std})"
@@ -117,9 +117,9 @@ Distribution.DEFAULT = DEFAULT
 
 
 def _real(value: object) -> float:
-    if isinstance(value, (int, float, np.number)) and not isinstance(value, np.complexfloating):
-        return float(value)
-    raise ArgumentTypeError(f"a distribution is given by numbers, got {value!r}")
+    if not isinstance(value, (int, float, np.number)) or isinstance(value, np.complexfloating):
+        raise ArgumentTypeError(f"a distribution is given by numbers, got {value!r}")
+    return float(value)
 
 
 def _refused(reason: str, hint: str) -> PanicError:
@@ -169,9 +169,8 @@ def sample(distribution: Distribution, shape: tuple[int, ...], dtype: DType, dev
     """Values of `distribution` in `dtype`, drawn from the stream of `device`."""
     stream = _stream(device)
     with stream.lock:
-        if dtype.is_int:
-            return _ints(_known(distribution), shape, dtype, stream.generator)
-        return _floats(_known(distribution), shape, dtype, stream.generator)
+        draw = _ints if dtype.is_int else _floats
+        return draw(_known(distribution), shape, dtype, stream.generator)
 
 
 _Known = Default | Uniform | Normal | Bernoulli
@@ -188,6 +187,19 @@ def _known(distribution: Distribution) -> _Known:
 def _floats(
     distribution: _Known, shape: tuple[int, ...], dtype: DType, generator: np.random.Generator
 ) -> NDArray[Any]:
+    return (
+        narrowed(distribution.mean + distribution.std * generator.standard_normal(shape), dtype)
+        if isinstance(distribution, Normal)
+        else _bounded_floats(distribution, shape, dtype, generator)
+    )
+
+
+def _bounded_floats(
+    distribution: Default | Uniform | Bernoulli,
+    shape: tuple[int, ...],
+    dtype: DType,
+    generator: np.random.Generator,
+) -> NDArray[Any]:
     match distribution:
         case Default():
             return narrowed(_unit(shape, dtype, generator), dtype)
@@ -195,8 +207,6 @@ def _floats(
             low, high = (float(narrowed(np.asarray(end), dtype)) for end in (low, high))
             values = narrowed(np.asarray(low + (high - low) * _unit(shape, dtype, generator)), dtype)
             return np.where(values < high, values, np.asarray(low, dtype.numpy))  # rounding reached the end
-        case Normal(mean, std):
-            return narrowed(mean + std * generator.standard_normal(shape), dtype)
         case Bernoulli(prob):
             return (generator.random(shape) < prob).astype(dtype.numpy)
         case _:

@@ -13,20 +13,28 @@ from .data import TensorData
 from .dtype import DType
 
 
-def read(value: object) -> tuple[NDArray[Any], DType, bool]:
-    """`value` as an array of its own in row-major order, its dtype, and whether it names that dtype itself.
-
-    An array and tensor data do; a list or a number of Python does not: it is read as F64, I64, U64 or Bool.
+def read(value: Any) -> tuple[NDArray[Any], DType]:
+    """`value` as an array of its own in row-major order, with its dtype: of a number F64, I64, U64 or Bool.
 
     Raises:
         ArgumentTypeError: the elements are no numbers: text, objects, complex numbers, a ragged list.
         InvalidArgumentError: an integer has more than 64 bits.
     """
-    if isinstance(value, TensorData):
-        array = value.to_numpy()
-        return (array if isinstance(value.bytes.obj, bytes) else array.copy()), value.dtype, True
+    reader = _of_data if isinstance(value, TensorData) else _of_values
+    return reader(value)
+
+
+def names_its_dtype(value: object) -> bool:
+    """Whether `value` says what its elements are: an array and tensor data do, lists and numbers do not."""
+    return any(hasattr(value, name) for name in ("dtype", "__array__", "__array_interface__"))
+
+
+def _of_data(data: TensorData) -> tuple[NDArray[Any], DType]:
+    return data.to_numpy().copy(), data.dtype
+
+
+def _of_values(value: Any) -> tuple[NDArray[Any], DType]:
     _refuse_hidden(value)
-    named = hasattr(value, "dtype") or hasattr(value, "__array__") or hasattr(value, "__array_interface__")
     try:
         array = np.array(value, order="C", copy=True)
     except (ValueError, TypeError, OverflowError) as error:
@@ -36,7 +44,7 @@ def read(value: object) -> tuple[NDArray[Any], DType, bool]:
         ) from error
     if array.dtype == object and array.size and all(isinstance(v, int) for v in array.ravel()):
         raise InvalidArgumentError("an integer of more than 64 bits has no place in a tensor")
-    if not named and not array.size:
+    if not array.size and not names_its_dtype(value):
         array = array.astype(np.float64)
     try:
         dtype = DType.of(array.dtype.newbyteorder("<"))
@@ -52,7 +60,7 @@ def read(value: object) -> tuple[NDArray[Any], DType, bool]:
             clause="BPK-7",
             hint="cast the array first: array.astype('float32')",
         ) from error
-    return np.ascontiguousarray(array, dtype.numpy).reshape(array.shape), dtype, named
+    return np.ascontiguousarray(array, dtype.numpy).reshape(array.shape), dtype
 
 
 def _refuse_hidden(value: Any) -> None:

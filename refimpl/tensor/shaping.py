@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from ..errors import ArgumentTypeError, TensorError
+from ..errors import ArgumentTypeError, InvalidArgumentError, TensorError
+from . import gradient
 from .arguments import as_dim, as_int, as_ints, failed, failures, no_second_axis
 from .core import AnyTensor, Number
 from .creation import CreatedTensor
@@ -38,9 +39,9 @@ class ShapedTensor(CreatedTensor):
             TensorError: the number of elements differs.
         """
         dims = as_ints(shape, "an extent of a shape")
-        if -1 in dims:
+        if any(d < 0 for d in dims):
             dims = self._inferred(dims)
-        if any(d < 0 for d in dims) or math.prod(dims) != self.size:
+        if math.prod(dims) != self.size:
             raise failed(
                 "Reshape",
                 "The given shape doesn't have the same number of elements as the current shape. "
@@ -52,10 +53,15 @@ class ShapedTensor(CreatedTensor):
 
     def _inferred(self, dims: list[int]) -> list[int]:
         """`dims` with the extent that stands for -1."""
-        known = math.prod(d for d in dims if d != -1)
         facts = f"Current shape: {list(self.shape)}, target dimensions: {dims}."
-        if dims.count(-1) > 1:
-            raise failed("Reshape", "Repeated -1 in reshape.", facts)
+        wrong = {
+            "The given shape cannot contain negative dimensions (other than -1).": min(dims) < -1,
+            "Repeated -1 in reshape.": dims.count(-1) > 1,
+        }
+        if any(wrong.values()):
+            found = [f"{reason} {facts}" for reason, holds in wrong.items() if holds]
+            raise TensorError(failures("Reshape", found))
+        known = math.prod(d for d in dims if d != -1)
         if known == 0:
             reason = "Cannot infer a dimension when another resolved dimension is zero."
             raise failed("Reshape", reason, f"{facts} Specify all dimensions explicitly.")
@@ -103,10 +109,10 @@ class ShapedTensor(CreatedTensor):
         In the order that they have this tensor itself: no operation is recorded, and nothing quantised anew.
         """
         order = _axes("Permute", axes, self.rank)
+        if len(order) != self.rank:
+            raise InvalidArgumentError(f"{list(order)} do not name each of the {self.rank} axes once")
         if order == tuple(range(self.rank)):
             return self
-        if len(order) != self.rank:
-            raise failed("Permute", f"The axes {list(order)} do not name each of the {self.rank} axes once.")
         return self._with(self._run(self._space.xp.permute_dims, self._array, order))
 
     def flip(self, axes: Sequence[int]) -> Self:
@@ -174,28 +180,42 @@ class ShapedTensor(CreatedTensor):
         )
 
     def repeat_dim(self, dim: int, times: int) -> Self:
-        """The whole tensor `times` times in a row along axis `dim`."""
+        """The whole tensor `times` times in a row along axis `dim`; no time at all it is a new tensor."""
         if as_int(times, "a number of times") < 0:
-            raise failed("Repeat", f"A tensor is repeated at least 0 times, not {times}.")
+            raise InvalidArgumentError(f"a tensor is repeated at least 0 times, not {times}")
         at = as_dim(dim, self.rank, "Repeat")
         reps = tuple(times if i == at else 1 for i in range(self.rank))
-        return self._with(self._run(self._space.xp.tile, self._array, reps))
+        repeated = self._run(self._space.xp.tile, self._array, reps)
+        return self._with(repeated) if times else self._fresh(repeated)
 
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Self:
         """The elements within ranges; every axis is kept, also under an integer (Burn's `slice`).
+
+        A range with a negative step is gone through from its last element: `[1:4:-1]` are 3, 2 and 1. Nothing
+        at all is a new tensor, whatever this one's gradient state.
 
         >>> Tensor.zeros([2, 3], Device("cpu"))[1, :2].shape
         (1, 2)
         """
         parts = index if isinstance(index, tuple) else (index,)
         if len(parts) > self.rank:
-            raise failed("Slice", f"{len(parts)} ranges are too many for a tensor of rank {self.rank}.")
-        ranges = tuple(_range(part, extent) for part, extent in zip(parts, self.shape, strict=False))
-        return self._with(self._array[(*ranges, *[_AXIS] * (self.rank - len(ranges)))])
+            raise TensorError(
+                f"Too many slices provided for shape, got {len(parts)} but expected at most {self.rank}"
+            )
+        ranges = [
+            _range(part, extent) if isinstance(part, slice) else _at(part, extent)
+            for part, extent in zip(parts, self.shape, strict=False)
+        ]
+        array = self._array[(*ranges, ...)]
+        return self._fresh(array) if 0 in array.shape else self._with(array)
+
+    def _fresh(self, array: Any) -> Self:
+        """A result without elements that Burn makes anew: it has no part in a graph."""
+        return self._made(array, self.device, self.dtype, gradient.fresh(self.device))
 
     def slice(self, ranges: Sequence[Index] | Index) -> Self:
         """The elements within ranges: `tensor[ranges]`."""
-        return self[ranges if isinstance(ranges, (int, slice)) or ranges is None else tuple(ranges)]
+        return self[tuple(ranges) if isinstance(ranges, Sequence) else ranges]
 
     def narrow(self, dim: int, start: int, length: int) -> Self:
         """`length` elements along axis `dim`, from `start` on."""
@@ -213,9 +233,7 @@ class ShapedTensor(CreatedTensor):
                 f"Can't narrow at dimension {at}, {reason}" for reason, holds in reasons.items() if holds
             ]
             raise TensorError(failures("Narrow", found))
-        return self._with(
-            self._array[(*[_AXIS] * at, slice(start, start + length), *[_AXIS] * (self.rank - at - 1))]
-        )
+        return self[(*[_AXIS] * at, slice(start, start + length))]
 
     def chunk(self, chunks: int, dim: int) -> list[Self]:
         """At most `chunks` parts along axis `dim`, each as long as the first but the last."""
@@ -230,13 +248,14 @@ class ShapedTensor(CreatedTensor):
         """The elements at `indices` along axis `dim`: the look-up of an embedding.
 
         Raises:
-            TensorError: `indices` are of another rank than 1, or beyond the axis.
+            TensorError: an index is beyond the axis.
+            InvalidArgumentError: `indices` are of another rank than 1.
         """
         at = as_dim(dim, self.rank, "Select")
         expect("Select", AnyTensor.classes[Kind.INT], indices)
         device, state = of_operands("Select", self, indices)
         if indices.rank != 1:
-            raise failed("Select", f"The indices are of rank 1, got shape {list(indices.shape)}.")
+            raise InvalidArgumentError(f"the indices are of rank 1, got shape {list(indices.shape)}")
         xp, places = self._space.xp, indices._array
         if indices.size:
             for place in (int(xp.min(places)), int(xp.max(places))):
@@ -253,14 +272,10 @@ class ShapedTensor(CreatedTensor):
             TensorError: there are none, or their other extents or dtypes differ.
             DeviceMismatchError: they are on different hardware.
         """
-        if not tensors:
-            raise failed("Cat", "Can't concatenate an empty list of tensors.")
+        first = next(iter(tensors)) if tensors else _of_nothing()
         for tensor in tensors:
             expect("Cat", cls, tensor)
-        first = tensors[0]
         at = as_dim(dim, first.rank, "Cat")
-        device, state = of_operands("Cat", *tensors)
-        same_dtype("Cat", *tensors)
         shapes = ", ".join(debug_shape(t.shape) for t in tensors)
         if len({(t.shape[:at], t.shape[at + 1 :], t.rank) for t in tensors}) > 1:
             raise failed(
@@ -268,8 +283,20 @@ class ShapedTensor(CreatedTensor):
                 "Can't concatenate tensors with different shapes, except for the provided dimension",
                 f"Provided dimension ({at}), tensors shapes: [{shapes}]",
             )
-        array = first._run(first._space.xp.concat, [t._array for t in tensors], axis=at)
-        return first._made(array, device, first.dtype, state)
+        full = [t for t in tensors if t.shape[at]]  # the others are not looked at any more
+        if not full:
+            return first._fresh(first._array)
+        device, state = of_operands("Cat", *full)
+        want = next(iter(full)).dtype
+        for have in (t.dtype for t in full):
+            if have != want:
+                raise TensorError(
+                    f"assertion `left == right` failed: cat: dtype mismatch: expected {want}, got {have}\n"
+                    f"  left: {have}\n right: {want}",
+                    hint=f"cast one of them: tensor.cast(DType.parse({want.name!r}))",
+                )
+        array = first._run(first._space.xp.concat, [t._array for t in full], axis=at)
+        return first._made(array, device, want, state)
 
     @classmethod
     def stack(cls, tensors: Sequence[Self], dim: int = 0) -> Self:
@@ -294,7 +321,7 @@ class ShapedTensor(CreatedTensor):
 
     def mask_fill(self, mask: BoolTensor, value: Number) -> Self:
         """`value` where `mask` is true, the elements of this tensor elsewhere."""
-        return self.mask_where(mask, self._full(self.shape, value, self.device, self.dtype))
+        return ShapedTensor.mask_where(self, mask, self._full(self.shape, value, self.device, self.dtype))
 
 
 def _within_numpys_limits(operation: str, run: Callable[..., Any], *arguments: Any) -> Any:
@@ -306,22 +333,34 @@ def _within_numpys_limits(operation: str, run: Callable[..., Any], *arguments: A
 
 
 def _axes(operation: str, axes: Sequence[int], rank: int) -> tuple[int, ...]:
-    found = tuple(as_dim(axis, rank, operation) for axis in as_ints(axes, "an axis"))
+    found = tuple(as_dim(axis, rank, operation.title()) for axis in as_ints(axes, "an axis"))
     if len(set(found)) != len(found):
         raise failed(operation, "The axes must be unique.", f"The axes '{list(found)}' are not unique.")
     return found
 
 
-def _range(part: Index, extent: int) -> slice:
+def _of_nothing() -> NoReturn:
+    raise failed("Cat", "Can't concatenate an empty list of tensors.")
+
+
+def _range(part: slice, extent: int) -> slice:
+    """A range cut to its axis; with a negative step from its last element on, as Burn goes through it."""
+    for end in (part.start, part.stop, part.step):
+        if end is not None and (not isinstance(end, (int, np.integer)) or isinstance(end, bool)):
+            raise ArgumentTypeError(f"an end of a range is an integer, got {end!r}")
+    start, stop, _ = slice(part.start, part.stop).indices(extent)
+    step = 1 if part.step is None else part.step
+    if step > 0:
+        return slice(start, stop, step)
+    if step == 0:
+        raise TensorError("Step cannot be zero")
+    return slice(stop - 1, start - 1 if start else None, step) if start < stop else slice(0)
+
+
+def _at(part: object, extent: int) -> slice:
+    """What stands for a range: nothing for a whole axis, an integer for the one element there."""
     if part is None:
         return _AXIS
-    if isinstance(part, slice):
-        for end in (part.start, part.stop, part.step):
-            if end is not None:
-                as_int(end, "an end of a range")
-        if part.step == 0:
-            raise failed("Slice", "the step of a range is not 0.")
-        return part
     if not isinstance(part, (int, np.integer)) or isinstance(part, bool):
         raise ArgumentTypeError(
             f"a tensor is indexed by ranges and integers, got {type(part).__name__}",

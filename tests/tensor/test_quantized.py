@@ -212,6 +212,8 @@ def test_a_cast_is_refused_with_burns_text() -> None:
 def test_an_int_tensor_takes_no_quantised_data() -> None:
     with pytest.raises(TensorError, match="Failed to convert TensorData"):
         IntTensor.from_record_data(DATA, CPU, DType.I32)
+    with pytest.raises(TensorError, match="Failed to convert TensorData"):
+        IntTensor.from_record_data(DATA, CPU, DATA.dtype)
 
 
 @pytest.mark.clause("REC-20")

@@ -59,6 +59,11 @@ def wholes(args: Args, key: str) -> list[int]:
     return [whole(value) for value in items(args, key)]
 
 
+def integers(args: Args, key: str) -> list[int]:
+    """A list of integers."""
+    return [signed(value) for value in items(args, key)]
+
+
 def number(value: Any) -> float:
     """A float, as a number or as one of the strings for what JSON cannot write."""
     if isinstance(value, (int, float, str)):

@@ -66,6 +66,7 @@ _WORDS: Final = (
     ("cannot be represented", "Cast"),
     ("InvalidBitPattern", "Cast"),
     ("Expected float dtype", "DType"),
+    ("Unsupported data conversion", "DType"),
     ("is invalid for input of size", "Layout"),
     ("Quantized layout for shape", "Layout"),
     ("entered unreachable code", "Quantized"),

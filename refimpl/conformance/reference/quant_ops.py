@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...tensor.tensor import Tensor
-from .args import Args, flag, items, number, text, whole, wholes
+from .args import Args, flag, integers, items, number, text, whole, wholes
 from .dtypes import read_dtype
 from .faults import StepError
 from .state import State
@@ -31,11 +31,11 @@ def operation(state: State, args: Args, tensor: Tensor) -> Any:
         case "mul_scalar":
             return this * number(args.get("value"))
         case "swap_dims":
-            return this.swap_dims(*wholes(args, "dims"))
+            return this.swap_dims(*integers(args, "dims"))
         case "permute" | "flip":
-            return getattr(this, name)(wholes(args, "dims"))
+            return getattr(this, name)(integers(args, "dims"))
         case "reshape" | "expand":
-            return getattr(this, name)(wholes(args, "shape"))
+            return getattr(this, name)(integers(args, "shape"))
         case "slice":
             return this.slice([slice(*one) for one in items(args, "ranges")])
         case "narrow":

@@ -7,6 +7,7 @@ import math
 from typing import Any, Final, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import GradientError
 from ...param.flag import Flag
@@ -17,7 +18,7 @@ from ...tensor.device import Device
 from ...tensor.dtype import DType
 from ...tensor.gradient import GradState
 from ...tensor.tensor import BoolTensor, IntTensor, Tensor
-from .args import Args, items, number, signed, whole, wholes
+from .args import Args, integers, items, number, signed, whole, wholes
 from .dtypes import dtype_name, read_dtype
 from .faults import CasePanicError, StepError
 from .state import device_name, executes
@@ -69,18 +70,14 @@ def grad_name(tensor: AnyTensor) -> str:
 
 def seeded(seed: int, shape: tuple[int, ...], dtype: DType) -> TensorData:
     """The formula's data of a seed."""
-    u = (
-        (7 * seed + 3 * np.arange(math.prod(shape), dtype=object)) % 17
-        if shape
-        else np.array([7 * seed % 17])
-    )
+    u: NDArray[Any] = (7 * seed % 17 + 3 * np.arange(math.prod(shape))) % 17
     if dtype.is_bool:
         u = u % 2
     elif dtype.is_int:
         u = u if dtype.name.startswith("U") else u - 8
     else:
         u = (u - 8) / 4
-    return _data(u.astype(np.float64), shape, dtype)
+    return TensorData.from_array(u.astype(dtype.numpy).reshape(shape), dtype)  # all of them are exact
 
 
 def declared(args: Args, kind: str) -> tuple[DType, tuple[int, ...]]:
@@ -140,7 +137,7 @@ def _step(tensor: Any, name: str, step: Any) -> Any:
     whole_numbers = isinstance(tensor, IntTensor)
     match name:
         case "add" | "mul" if not isinstance(tensor, BoolTensor):
-            operand = int(number(step[1])) if whole_numbers else number(step[1])
+            operand = _operand(step[1]) if whole_numbers else number(step[1])
             return tensor + operand if name == "add" else tensor * operand
         case "transpose":
             return tensor.transpose()
@@ -155,6 +152,14 @@ def _step(tensor: Any, name: str, step: Any) -> Any:
         case "cast" if read_dtype(step[1]).kind is tensor.dtype.kind:
             return tensor.cast(read_dtype(step[1]))
     raise StepError(f"{step!r} is no expression of {type(tensor).__name__}")
+
+
+def _operand(value: Any) -> int | float:
+    """An operand of an int tensor: an integer, or a float that the tensor is to make one of."""
+    try:
+        return signed(value)
+    except StepError:
+        return number(value)
 
 
 def tensor_op(
@@ -187,7 +192,7 @@ def tensor_op(
         case "cast":
             made = any_tensor.cast(read_dtype(args.get("dtype")))
         case "reshape":
-            made = any_tensor.reshape(tuple(wholes(args, "shape")))
+            made = any_tensor.reshape(integers(args, "shape"))
         case "add_scalar" | "mul_scalar":
             made = _step(any_tensor, op[:3], [op, args["value"]])
         case "add" | "sub" | "mul" | "matmul" if other is not None and kind_of(other) == kind_of(tensor):

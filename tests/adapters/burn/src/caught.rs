@@ -32,6 +32,7 @@ const KINDS: &[(&str, &[&str])] = &[
     ("DType", &["Expected float dtype", "Expected int dtype", "Expected bool dtype", "Expected float data type", "Expected int data type"]),
     ("Cast", &["cannot be represented", "InvalidBitPattern"]),
     ("Layout", &["is invalid for input of size", "Quantized layout for shape", "quantized tensor layout is invalid"]),
+    ("DType", &["Unsupported data conversion"]),
     // The one axis of a tensor, counted back past 0: `transpose` has no second one.
     ("Tensor", &["the len is 1 but the index is 18446744073709551615"]),
     ("Quantized", &[

@@ -4,17 +4,16 @@ use crate::args::{self, Args};
 use crate::case::Case;
 use crate::caught::{Fault, protocol};
 use crate::data;
-use crate::devices;
 use crate::tensors::{AnyTensor, Kind};
 use crate::with_rank;
 use burn::tensor::{Device, Distribution, Int, Slice, Tensor, activation};
 
 type Made = Result<Box<dyn AnyTensor>, Fault>;
 
-fn fixed<const D: usize>(args: Args, key: &str) -> Result<[usize; D], Fault> {
-    let sizes = args::sizes(args, key)?;
-    let count = sizes.len();
-    sizes.try_into().or_else(|_| protocol(format!("`{key}` has {count} entries, not {D}")))
+fn fixed<const D: usize>(args: Args, key: &str) -> Result<[i64; D], Fault> {
+    let numbers = args::list(args, key)?.iter().map(args::signed).collect::<Result<Vec<_>, _>>()?;
+    let count = numbers.len();
+    numbers.try_into().or_else(|_| protocol(format!("`{key}` has {count} entries, not {D}")))
 }
 fn ranges(args: Args) -> Result<Vec<Slice>, Fault> {
     let one = |r: &serde_json::Value| {
@@ -48,9 +47,9 @@ pub fn op<const D: usize>(case: &Case, args: Args, this: Tensor<D>) -> Made {
         }
         "permute" => Box::new(this.permute(fixed::<D>(args, "dims")?)),
         "transpose" => Box::new(this.transpose()),
-        "reshape" => with_rank!(args::sizes(args, "shape")?.len(), E => Box::new(this.reshape::<E, _>(fixed::<E>(args, "shape")?))),
-        "expand" => with_rank!(args::sizes(args, "shape")?.len(), E => Box::new(this.expand::<E, _>(fixed::<E>(args, "shape")?))),
-        "flip" => match args::sizes(args, "dims")?.len() {
+        "reshape" => with_rank!(args::list(args, "shape")?.len(), E => Box::new(this.reshape::<E, _>(fixed::<E>(args, "shape")?))),
+        "expand" => with_rank!(args::list(args, "shape")?.len(), E => Box::new(this.expand::<E, _>(fixed::<E>(args, "shape")?))),
+        "flip" => match args::list(args, "dims")?.len() {
             1 => Box::new(this.flip(fixed::<1>(args, "dims")?)),
             _ => Box::new(this.flip(fixed::<2>(args, "dims")?)),
         },
@@ -79,7 +78,7 @@ pub fn op<const D: usize>(case: &Case, args: Args, this: Tensor<D>) -> Made {
         "matmul" => Box::new(this.matmul(other()?)),
         "add_scalar" => Box::new(this + value()?),
         "mul_scalar" => Box::new(this * value()?),
-        "cast" => Box::new(this.cast(devices::held(data::dtype(&args["dtype"])?, &device))),
+        "cast" => this.converted(data::dtype(&args["dtype"])?)?,
         "zeros_like" => Box::new(this.zeros_like()),
         "ones_like" => Box::new(this.ones_like()),
         "full_like" => Box::new(this.full_like(value()?)),

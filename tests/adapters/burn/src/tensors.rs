@@ -7,7 +7,7 @@ use crate::devices;
 use crate::modules::AnyModule;
 use crate::shared::{device_name, executes};
 use burn::module::Module;
-use burn::tensor::{Bool, DType, Device, Float, Int, Tensor, TensorData};
+use burn::tensor::{Bool, DType, Device, Float, FloatDType, Int, IntDType, Tensor, TensorData};
 use serde_json::{Value, json};
 use std::any::Any;
 
@@ -27,6 +27,8 @@ pub trait Kind: Sized + Clone + Send + Sync + Module + 'static {
     fn from_tensor_data(data: TensorData, device: &Device) -> Self;
     /// One step of an expression; a bad one panics with `protocol: `.
     fn step(self, name: &str, step: &Value) -> Self;
+    /// `cast` to a dtype that need not be of this kind.
+    fn converted(self, dtype: DType) -> Result<Box<dyn AnyTensor>, Fault>;
     fn gradient(&self) -> &'static str;
     fn requires_grad(&self) -> bool;
     fn times(self, with: &Self) -> Result<Box<dyn AnyTensor>, Fault>;
@@ -34,6 +36,20 @@ pub trait Kind: Sized + Clone + Send + Sync + Module + 'static {
     fn minus(self, with: &Self) -> Result<Box<dyn AnyTensor>, Fault>;
     fn matrix(self, with: &Self) -> Result<Box<dyn AnyTensor>, Fault>;
     fn total(self) -> Result<Box<dyn AnyTensor>, Fault>;
+}
+
+/// What an operand of an int tensor is in Rust.
+enum Operand {
+    Signed(i64),
+    Unsigned(u64),
+    Real(f64),
+}
+fn operand(step: &Value) -> Operand {
+    match (args::signed(&step[1]), args::whole(&step[1])) {
+        (Ok(number), _) => Operand::Signed(number),
+        (_, Ok(number)) => Operand::Unsigned(number),
+        _ => Operand::Real(number(step)),
+    }
 }
 
 /// EXPR applied in order; what cannot be read panics with `protocol: `.
@@ -50,8 +66,8 @@ pub fn express<T: Kind>(mut tensor: T, expr: &Value) -> T {
 fn number(step: &Value) -> f64 {
     args::float(&step[1]).unwrap_or_else(|_| panic!("protocol: {step} asks a number"))
 }
-fn shape<const D: usize>(step: &Value) -> [usize; D] {
-    let sizes: Option<Vec<usize>> = step[1].as_array().map(|a| a.iter().filter_map(|n| n.as_u64()).map(|n| n as usize).collect());
+fn shape<const D: usize>(step: &Value) -> [i64; D] {
+    let sizes: Option<Vec<i64>> = step[1].as_array().map(|a| a.iter().filter_map(|n| n.as_i64()).collect());
     sizes.and_then(|s| s.try_into().ok()).unwrap_or_else(|| panic!("protocol: {step} asks a shape of rank {D}"))
 }
 fn step_dtype(step: &Value) -> DType {
@@ -80,6 +96,10 @@ impl<const D: usize> Kind for Tensor<D> {
             }
             _ => panic!("protocol: {step} is no expression of a float tensor"),
         }
+    }
+    fn converted(self, dtype: DType) -> Result<Box<dyn AnyTensor>, Fault> {
+        let dtype = devices::held(dtype, &self.device());
+        Ok(if dtype.is_int() || dtype.is_uint() { Box::new(self.cast(IntDType::from(dtype))) } else { Box::new(self.cast(dtype)) })
     }
     fn gradient(&self) -> &'static str {
         if !self.is_autodiff() {
@@ -118,8 +138,16 @@ impl<const D: usize> Kind for Tensor<D, Int> {
     }
     fn step(self, name: &str, step: &Value) -> Self {
         match name {
-            "add" => self + number(step) as i64,
-            "mul" => self * number(step) as i64,
+            "add" => match operand(step) {
+                Operand::Signed(number) => self + number,
+                Operand::Unsigned(number) => self + number,
+                Operand::Real(number) => self + number,
+            },
+            "mul" => match operand(step) {
+                Operand::Signed(number) => self * number,
+                Operand::Unsigned(number) => self * number,
+                Operand::Real(number) => self * number,
+            },
             "transpose" => self.transpose(),
             "reshape" => self.reshape(shape::<D>(step)),
             "zeros_like" => self.zeros_like(),
@@ -131,6 +159,10 @@ impl<const D: usize> Kind for Tensor<D, Int> {
             }
             _ => panic!("protocol: {step} is no expression of an int tensor"),
         }
+    }
+    fn converted(self, dtype: DType) -> Result<Box<dyn AnyTensor>, Fault> {
+        let dtype = devices::held(dtype, &self.device());
+        Ok(if dtype.is_float() { Box::new(self.cast(FloatDType::from(dtype))) } else { Box::new(self.cast(dtype)) })
     }
     fn gradient(&self) -> &'static str {
         if self.is_autodiff() { "untracked" } else { "plain" }
@@ -167,6 +199,9 @@ impl<const D: usize> Kind for Tensor<D, Bool> {
             "detach" | "set_require_grad" => self,
             _ => panic!("protocol: {step} is no expression of a bool tensor"),
         }
+    }
+    fn converted(self, _: DType) -> Result<Box<dyn AnyTensor>, Fault> {
+        protocol("bool tensors are not cast")
     }
     fn gradient(&self) -> &'static str {
         if self.is_autodiff() { "untracked" } else { "plain" }
@@ -226,7 +261,7 @@ macro_rules! any_tensor {
                     "from_inner" => Box::new(Self::from_inner(this)),
                     "require_grad" => Box::new(this.step("set_require_grad", &json!(["set_require_grad", true]))),
                     "set_require_grad" => Box::new(this.step(op, &json!([op, args::flag(args, "value")?]))),
-                    "cast" => Box::new(this.step(op, &json!([op, args["dtype"]]))),
+                    "cast" => this.converted(data::dtype(&args["dtype"])?)?,
                     "reshape" => Box::new(this.step(op, &json!([op, args["shape"]]))),
                     "add_scalar" => Box::new(this.step("add", &json!(["add", args["value"]]))),
                     "mul_scalar" => Box::new(this.step("mul", &json!(["mul", args["value"]]))),
