@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -26,6 +28,8 @@ DTYPES: dict[str, torch.dtype] = {
     "bool": torch.bool,
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
+#: Bytes up to which a result is written whole.
+WHOLE = 65_536
 DEFAULTS = {"float": "f32", "int": "i64", "bool": "bool"}
 
 
@@ -43,7 +47,10 @@ def data(spec: Step, kind: str, seed: int) -> torch.Tensor:
     if "hex" in spec:
         if not spec["hex"]:
             return torch.empty(shape, dtype=dtype)
-        return torch.frombuffer(bytearray.fromhex(spec["hex"]), dtype=dtype).clone().reshape(shape)
+        content = bytearray.fromhex(spec["hex"])
+        if len(content) != torch.Size(shape).numel() * dtype.itemsize:
+            raise LackingError("bytes that do not fill a shape")
+        return torch.frombuffer(content, dtype=dtype).clone().reshape(shape)
     if values is None:
         values = formula(int(spec.get("seed", seed)), shape, name)
     if kind == "float":
@@ -72,7 +79,16 @@ def hex_of(tensor: torch.Tensor) -> str:
 
 def told(tensor: torch.Tensor) -> Step:
     """Tensor data of a result."""
-    return {"dtype": NAMES[tensor.dtype], "shape": list(tensor.shape), "hex": hex_of(tensor)}
+    return written_as(NAMES[tensor.dtype], tensor.shape, hex_of(tensor))
+
+
+def written_as(dtype: str, shape: Sequence[int], written: str) -> Step:
+    """Bytes of a dtype and shape, given in hexadecimal digits, as results write them."""
+    form: Step = {"dtype": dtype, "shape": list(shape)}
+    if len(written) <= 2 * WHOLE:
+        return {**form, "hex": written}
+    content = bytes.fromhex(written)
+    return {**form, "nbytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def kind_of(dtype: torch.dtype) -> str:

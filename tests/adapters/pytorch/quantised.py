@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from .build import records_nothing
-from .data import Step, data, hex_of, told
+from .data import Step, data, hex_of, told, written_as
 from .layout import layout, parsed
 from .outcome import LackingError
 from .scales import blocks, range_of, scales_of, singles, told_of, usable
@@ -53,7 +53,7 @@ class Quantised:
 
     def shown(self) -> Step:
         text = layout(self.scheme, self.codes, self.scales, self.whole)
-        value = {"dtype": f"QFloat({self.scheme})", "shape": list(self.codes.shape), "hex": text}
+        value = written_as(f"QFloat({self.scheme})", self.codes.shape, text)
         grad = "plain" if self.plain else "untracked"
         device = "d0" if self.plain else "d0+autodiff"
         return {"kind": "float", "rank": self.codes.dim(), "device": device, "grad": grad, "value": value}
