@@ -168,16 +168,18 @@ class FileSource:
         whole = fresh_memory(length)
         done = 0
         while done < length:
-            if hasattr(os, "preadv"):
-                count = os.preadv(fd, [whole[done:]], start + done)
-            else:
-                some = self._pread(fd, min(length - done, 1 << 24), start + done)
-                count = len(some)
-                whole[done : done + count] = some
+            rest, at = whole[done:], start + done
+            count = os.preadv(fd, [rest], at) if hasattr(os, "preadv") else self._copied(fd, rest, at)
             if not count:
                 raise self._was_changed(tensor)
             done += count
         return whole.toreadonly()
+
+    def _copied(self, fd: int, rest: memoryview, at: int) -> int:
+        """What `preadv` does, for a system that has none."""
+        some = self._pread(fd, min(len(rest), 1 << 24), at)
+        rest[: len(some)] = some
+        return len(some)
 
     def _pread(self, fd: int, length: int, start: int) -> bytes:
         return _read_after_seek(self._lock, fd, length, start) if self._lock else os.pread(fd, length, start)

@@ -115,8 +115,12 @@ def plan(
         dtype, shape, nbytes = data.dtype, data.shape, data.nbytes
         if byte_length(dtype, shape) != nbytes:
             _refuse_length(name, data)
-        if nbytes > MAX_TENSOR_SIZE or not nbytes:
-            _check_sizes(name, data)
+        if nbytes > MAX_TENSOR_SIZE:
+            raise _too_large(name, nbytes)
+        if not nbytes and max(shape) > _U64:
+            raise InvalidArgumentError(
+                f"an extent of tensor '{shown(name)}' is from 0 to 2^64-1, got {max(shape)}", clause="BPK-6"
+            )
         if name in tensors:
             raise validation(f"Duplicate tensor name '{shown(name)}'", clause="BPK-13", tensor=name)
         start = align(end)
@@ -211,20 +215,14 @@ def _check_limits(found: Metadata, axes: int, data_size: int) -> None:
         )
 
 
-def _check_sizes(name: str, data: TensorData) -> None:
-    """The bytes of a tensor against the readers' limit; the extents of an empty one against 64 bits."""
-    if data.nbytes > MAX_TENSOR_SIZE:
-        raise validation(
-            f"Tensor '{shown(name)}' size {data.nbytes} exceeds maximum allowed size of {MAX_TENSOR_SIZE} "
-            "bytes (potential DoS attack; raise it with `Reader::with_limits`)",
-            clause="BPK-22",
-            tensor=name,
-            hint="no reader with its default limits would read it; split the tensor",
-        )
-    if max(data.shape, default=0) > _U64:
-        raise InvalidArgumentError(
-            f"an extent of tensor '{shown(name)}' is from 0 to 2^64-1, got {max(data.shape)}", clause="BPK-6"
-        )
+def _too_large(name: str, nbytes: int) -> BurnpackError:
+    return validation(
+        f"Tensor '{shown(name)}' size {nbytes} exceeds maximum allowed size of {MAX_TENSOR_SIZE} "
+        "bytes (potential DoS attack; raise it with `Reader::with_limits`)",
+        clause="BPK-22",
+        tensor=name,
+        hint="no reader with its default limits would read it; split the tensor",
+    )
 
 
 def _mapping(given: Mapping[str, Any] | None, what: str) -> dict[str, Any]:
