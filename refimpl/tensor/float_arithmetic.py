@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from ..errors import GradientError
 from .arguments import as_dim
 from .cast import narrowed
 from .core import AnyTensor, Number, make
@@ -68,7 +69,11 @@ class FloatArithmetic(NumericTensor):
         if not isinstance(other, FloatArithmetic):
             expect("Matmul", AnyTensor.classes[Kind.FLOAT], other)  # type: ignore[unreachable]  # for callers untyped
         if other.device is not device or other.grad_state is not state or state is LEAF:
-            device, state = of_operands("Matmul", self, other)
+            try:
+                device, state = of_operands("Matmul", self, other)
+            except GradientError:  # which is told last
+                check_matmul(self, other)
+                raise
         if other.dtype is not dtype or dtype.itemsize == 2:
             return self._narrow_matmul(other)
         lhs, rhs = self._array, other._array

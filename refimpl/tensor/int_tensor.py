@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from ..errors import TensorError, UnsupportedDTypeError
+from ..errors import GradientError, TensorError, UnsupportedDTypeError
 from . import gradient
 from .arguments import as_dim, check_dtype, failed
 from .core import AnyTensor, Number
@@ -111,7 +111,11 @@ class IntTensor(NumericTensor):
 
     def __matmul__(self, other: Self) -> Self:
         expect("Matmul", IntTensor, other)
-        device, state = of_operands("Matmul", self, other)
+        try:
+            device, state = of_operands("Matmul", self, other)
+        except GradientError:  # which is told last
+            check_matmul(self, other)
+            raise
         check_matmul(self, other)
         if other.dtype is not self.dtype:
             raise unlike_factors("int_matmul", self, other)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from numpy import ndarray
 
-from ..errors import ArgumentTypeError, TensorError
+from ..errors import ArgumentTypeError, GradientError, TensorError
 from . import gradient
 from .arguments import as_dim
 from .cast import saturated
@@ -46,7 +46,11 @@ class NumericTensor(ShapedTensor):
         device, dtype, state = self.device, self.dtype, self.grad_state
         if isinstance(other, NumericTensor):
             if other.device is not device or other.grad_state is not state or state is LEAF:
-                device, state = of_operands(name, self, other)
+                try:
+                    device, state = of_operands(name, self, other)
+                except GradientError:  # which is told last
+                    common_shape(name, self.shape, other.shape)
+                    raise
             if other.dtype is not dtype:
                 if other.dtype.scheme is not None:  # the values, in this tensor's dtype (QNT-35)
                     return self._binary(function, other.dequantize(dtype), name)  # type: ignore[attr-defined]
