@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from ..errors import GradientError, TensorError, UnsupportedDTypeError
+from ..errors import GradientError, PanicError, TensorError, UnsupportedDTypeError
 from . import gradient
 from .arguments import as_dim, check_dtype, failed
 from .core import AnyTensor, Number
@@ -43,9 +43,12 @@ class IntTensor(NumericTensor):
 
     @classmethod
     def _scalar(cls, value: Number, dtype: DType) -> Any:
-        bits = 8 * dtype.itemsize
-        wrapped = integer(value, dtype.name.startswith("U")) & ((1 << bits) - 1)
-        return wrapped if dtype.name.startswith("U") or wrapped < 1 << (bits - 1) else wrapped - (1 << bits)
+        bits, unsigned = 8 * dtype.itemsize, dtype.name.startswith("U")
+        given = integer(value, unsigned)
+        if given >= 2**63 and dtype is not DType.U64:
+            raise PanicError("called `Option::unwrap()` on a `None` value", hint="it has no place in an i64")
+        wrapped = given & ((1 << bits) - 1)
+        return wrapped if unsigned or wrapped < 1 << (bits - 1) else wrapped - (1 << bits)
 
     @classmethod
     def arange(cls, start: int, end: int, device: Device, step: int = 1, dtype: DType | None = None) -> Self:

@@ -55,6 +55,7 @@ class NumericTensor(ShapedTensor):
                 if other.dtype.scheme is not None:  # the values, in this tensor's dtype (QNT-35)
                     return self._binary(function, other.dequantize(dtype), name)  # type: ignore[attr-defined]
                 _same_kind(name, self, other)
+                common_shape(name, self.shape, other.shape)
                 same_dtype(name, self, other)
             operand = other._array
         else:

@@ -256,11 +256,10 @@ class ShapedTensor(CreatedTensor):
         device, state = of_operands("Select", self, indices)
         if indices.rank != 1:
             raise InvalidArgumentError(f"the indices are of rank 1, got shape {list(indices.shape)}")
-        xp, places = self._space.xp, indices._array
-        if indices.size:
-            for place in (int(xp.min(places)), int(xp.max(places))):
-                if not 0 <= place < self.shape[at]:
-                    raise TensorError(f"index {place} out of bounds for dimension of size {self.shape[at]}")
+        xp, places, extent = self._space.xp, indices._array, self.shape[at]
+        outside = places[(places < 0) | (places >= extent)]
+        if outside.size:
+            raise TensorError(f"index {int(outside[0])} out of bounds for dimension of size {extent}")
         array = self._run(xp.take, self._array, places, axis=at)
         return self._made(array, device, self.dtype, state)
 
