@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import GradientError
 from ...param.flag import Flag
-from ...tensor.cast import convert
+from ...tensor.cast import convert, narrowed
 from ...tensor.core import AnyTensor
 from ...tensor.data import TensorData
 from ...tensor.device import Device
@@ -108,7 +108,10 @@ def read_data(args: Args, kind: str, seed: int) -> TensorData:
 
 
 def _data(values: Any, shape: tuple[int, ...], dtype: DType) -> TensorData:
-    return TensorData.from_array(convert(values.reshape(shape), DType.F64, dtype), dtype)
+    shaped = values.reshape(shape)
+    return TensorData.from_array(
+        narrowed(shaped, dtype) if dtype.is_float else convert(shaped, DType.F64, dtype), dtype
+    )
 
 
 def make(kind: str, data: TensorData, device: Device) -> AnyTensor:
