@@ -168,7 +168,15 @@ class AnyTensor:
     # -- its values
 
     def to_numpy(self) -> NDArray[Any]:
-        """The values as a read-only array in host memory; the serialised bytes of a quantised tensor."""
+        """The values as a read-only array in host memory.
+
+        Raises:
+            TensorError: the tensor is quantised.
+        """
+        return self._in_host()
+
+    def _in_host(self) -> NDArray[Any]:
+        """What is stored, read-only and in host memory: the values, or the bytes of a quantised tensor."""
         array = self._space.to_host(self._array).view()
         array.flags.writeable = False
         return array
@@ -272,7 +280,7 @@ class AnyTensor:
 
     def __repr__(self) -> str:
         return (
-            f"{type(self).__name__}({_some(self.to_numpy())}, {list(self.shape)}, {self.dtype}, {self.device}"
+            f"{type(self).__name__}({_some(self._in_host())}, {list(self.shape)}, {self.dtype}, {self.device}"
             + (f", {self.grad_state.value})" if self.is_autodiff else ")")
         )
 

@@ -113,7 +113,15 @@ class QuantizedTensor(Tensor):
 
         Clauses: QNT-28.
         """
-        return TensorData(self.dtype, self._logical, self.to_numpy().data)
+        return TensorData(self.dtype, self._logical, self._in_host().data)
+
+    def to_numpy(self) -> NoReturn:
+        """Refused: the stored bytes are not the values.
+
+        Raises:
+            TensorError: always; the hint names what gives values, codes, scales and bytes.
+        """
+        self._refuse_export()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         self._refuse_export()
@@ -144,23 +152,23 @@ class QuantizedTensor(Tensor):
                 f"a quantised tensor is dequantised to floats, not to {target}", clause="QNT-21"
             )
         out = uninitialized(self._logical, target.numpy)
-        quantizing.decode(self.to_numpy(), self.scheme, self._logical, out)
+        quantizing.decode(self._in_host(), self.scheme, self._logical, out)
         state = gradient.fresh(self.device)
         return Tensor._made(space_of(self.device).from_host(out), self.device, target, state)
 
     def codes(self) -> NDArray[Any]:
         """The codes in the shape of the tensor: i8; those of small floats are their bits (QNT-19, QNT-20)."""
-        stored, _, _ = quantizing.parts(self.to_numpy(), self.scheme, self._logical)
+        stored, _, _ = quantizing.parts(self._in_host(), self.scheme, self._logical)
         return packing.unpack(stored, self.scheme, self._logical).view(np.int8)
 
     def scales(self) -> NDArray[Any]:
         """The innermost scales, f32: `[1]`, or one a block in the shape of the grid (QNT-9)."""
-        _, stored, _ = quantizing.parts(self.to_numpy(), self.scheme, self._logical)
+        _, stored, _ = quantizing.parts(self._in_host(), self.scheme, self._logical)
         return stored.reshape(quantizing.grid(self.scheme, self._logical))
 
     def global_scale(self) -> float | None:
         """The scale of the whole tensor that the block scales are multiplied by, of two levels (QNT-15)."""
-        _, _, whole = quantizing.parts(self.to_numpy(), self.scheme, self._logical)
+        _, _, whole = quantizing.parts(self._in_host(), self.scheme, self._logical)
         return None if whole is None else float(whole)
 
     def quantize(self, scheme: QuantScheme, q_params: QParams) -> QuantizedTensor:
@@ -195,7 +203,7 @@ class QuantizedTensor(Tensor):
         codes = self.codes()
         holder = AnyTensor.classes[Kind.INT]._made(codes, self.device.inner(), DType.I8, GradState.PLAIN)
         moved_codes = change(holder)._array
-        tail = self.to_numpy()[-scheme.scale_dtype.nbytes :]
+        tail = self._in_host()[-scheme.scale_dtype.nbytes :]
         packed = packing.pack(np.ascontiguousarray(moved_codes).view(np.uint8), scheme)
         return self._of(np.concatenate([packed, tail]), DType.qfloat(scheme), moved_codes.shape, self.device)
 

@@ -226,7 +226,9 @@ def test_a_quantised_target_takes_no_float_entry() -> None:
 
 
 @pytest.mark.clause("QNT-21")
-@pytest.mark.parametrize("export", [np.asarray, np.from_dlpack], ids=["array", "dlpack"])
+@pytest.mark.parametrize(
+    "export", [np.asarray, np.from_dlpack, lambda t: t.to_numpy()], ids=["array", "dlpack", "numpy"]
+)
 def test_stored_bytes_are_never_taken_for_values(export: Callable[[Any], Any]) -> None:
     scheme = QuantScheme(value=QuantValue.Q8S, store=QuantStore.NATIVE)
     quantized = Tensor.from_data([127.0, 1.0], Device("cpu")).quantize_dynamic(scheme)
