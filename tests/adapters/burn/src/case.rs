@@ -35,6 +35,8 @@ pub struct Case {
     handles: HashMap<String, Handle>,
     pub threads: Threads,
     folder: PathBuf,
+    /// What the backend was found to lack: the panic that told it may have left cells that never answer (PAR-26).
+    lacked: Option<String>,
 }
 
 macro_rules! borrow {
@@ -52,7 +54,7 @@ impl Case {
     pub fn new(scratch: &str, number: usize) -> Self {
         shared::reset();
         let folder = PathBuf::from(scratch).join(format!("case-{}-{number}", std::process::id()));
-        Case { handles: HashMap::new(), threads: Threads::default(), folder }
+        Case { handles: HashMap::new(), threads: Threads::default(), folder, lacked: None }
     }
 
     borrow!(module, Module, Box<dyn AnyModule>, "module");
@@ -140,12 +142,17 @@ impl Case {
         if let Some(word) = saving::lacking(step) {
             return json!({"unsupported": {"capability": word, "text": "not here"}});
         }
+        if let Some(word) = &self.lacked {
+            return json!({"unsupported": {"capability": word, "text": "an earlier step failed for it"}});
+        }
         let scratch = self.folder.display().to_string();
         let result = caught::catch(|| self.answer(step));
         let result = match result {
             Err(text) if text.starts_with("protocol: ") => Ok(Err(Fault::Error("Protocol", text))),
             Err(text) if text.starts_with("lacks: ") => {
-                return json!({"unsupported": {"capability": text.trim_start_matches("lacks: "), "text": "not on this backend"}});
+                let word = text.trim_start_matches("lacks: ");
+                self.lacked = Some(word.into());
+                return json!({"unsupported": {"capability": word, "text": "not on this backend"}});
             }
             other => other,
         };
