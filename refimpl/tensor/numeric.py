@@ -191,9 +191,13 @@ class NumericTensor(ShapedTensor):
         half = dtype.itemsize == 2 and dtype.is_float
         elements = array = space.astype(array, _F32) if half else array
         array = self._run(space.reduce, name, array, axis, _F32 if half else dtype)
+        if name == "sum" and (dtype, axis) in (
+            (DType.F32, None),
+            (DType.F64, None),
+            (DType.F32, self.rank - 1),
+        ):
+            array = _from_minus_zero(space, elements, axis, array)
         if axis is None:
-            if name == "sum" and dtype.is_float and not half:
-                array = _from_minus_zero(space, elements, array)
             array = space.xp.reshape(space.asarray(array), (1,))
         return self._with(space.astype(array, dtype) if half else array)
 
@@ -308,6 +312,10 @@ def _same_kind(operation: str, lhs: AnyTensor, rhs: AnyTensor) -> None:
 __all__ = ["NumericTensor", "as_bool", "number"]
 
 
-def _from_minus_zero(space: Space, elements: Any, total: Any) -> Any:
-    """The sum as if it began with -0.0, as Rust's does: so much come no elements, and negative zeros, to."""
-    return -total if total == 0 and space.xp.all(space.xp.signbit(elements)) else total
+def _from_minus_zero(space: Space, elements: Any, axis: int | None, totals: Any) -> Any:
+    """The sums as if they began with -0.0, as Rust's do: so much come no elements, and negative zeros, to."""
+    nothing = totals == 0
+    if not space.xp.any(nothing):
+        return totals
+    nothing &= space.xp.all(space.xp.signbit(elements), axis=axis, keepdims=axis is not None)
+    return space.xp.where(nothing, -space.xp.abs(totals), totals)
