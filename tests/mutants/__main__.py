@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("modules", nargs="*", help="modules below refimpl, as param.matcher (default: all)")
     parser.add_argument("--workers", type=int, default=2, help="processes at a time (default: 2)")
     parser.add_argument(
-        "--most", type=int, default=600, help="variants that a mutant is put to (default: 600)"
+        "--most", type=int, default=1500, help="variants that a mutant is put to (default: 1500)"
     )
     parser.add_argument(
         "--case", action="append", metavar="ID", help="only these cases judge, or those whose ids begin so"

@@ -19,9 +19,11 @@ from refimpl.conformance.verdict import PASS
 from tests.mutants.mutate import Mutant
 from tests.mutants.reach import forget
 
-#: A variant takes a few milliseconds, of a case with a cost that many times more; a mutant that takes so long
-#: for one runs for ever.
+#: A variant takes a few milliseconds, of a case with a cost that many times more; a mutant that computes so
+#: long for one runs for ever.
 SECONDS = 3.0
+#: So many times longer it may wait: on a busy machine, for the processor, and not only for what never comes.
+_WAITING = 20
 #: What a mutant may take of the machine before it fails as it would anywhere.
 _MEMORY = 4 << 30
 _FILE = 64 << 20
@@ -91,20 +93,27 @@ def _confine(folder: str) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE, _FILE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
 def _is_noticed(trial: Trial, subject: Subject, variants: Sequence[Variant], cell: mmap.mmap) -> bool:
     with exchanged(trial.mutant.function, trial.mutant.code):
         cell[:] = _NUMBER.pack(trial.asked[0])
-        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        _allow(SECONDS)
         try:
             forget()
         except Exception:
             return True  # what is made at import cannot be made: every variant that needs it fails
         for number in trial.asked:
             cell[:] = _NUMBER.pack(number)
-            signal.setitimer(signal.ITIMER_REAL, SECONDS * variants[number].case.cost)
+            _allow(SECONDS * variants[number].case.cost)
             if ask(subject, variants[number]).verdict != PASS:
                 return True
     return False
+
+
+def _allow(seconds: float) -> None:
+    """End the process when it has computed so long from now, or waited many times longer."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds * _WAITING)
