@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from ..conformance.case import Case, Variant, load_cases, of_size, selected, variants
 from ..conformance.clauses import TRUTHS, load_clauses, not_applicable
@@ -17,8 +18,10 @@ from ..conformance.report import Report, unknown_clauses
 from ..conformance.result import Event, Result
 from ..conformance.runner import run
 from ..conformance.subject import FORMS, open_subject
+from ..conformance.verdict import ADAPTER_FAULT
 from ..conformance.versions import BURN
 from ..errors import CaseError
+from .apart import refuse_shared
 from .main import AS_EXPECTED, BROKEN
 from .recorded import recorded
 from .report import form_options
@@ -38,7 +41,7 @@ OURS = ("refimpl", "burn")
     "ids",
     multiple=True,
     metavar="ID",
-    help="Only this case, the ids that begin so, or one variant: `id[axis=value]`.",
+    help="Only this case, the ids that begin so, or the variants with these values: `id[axis=value,...]`.",
 )
 @click.option("--truth", "truths", multiple=True, type=click.Choice(TRUTHS), help="Only cases of this truth.")
 @click.option(
@@ -96,12 +99,15 @@ def command(
     (`burn`) is asked the cases whose truth is `contract` or `pinned`; the others are this project's own.
     """
     if check_adapter is not None:
+        _refuse_others("check_adapter", "as_json")
         return _check_adapter(check_adapter, as_json=as_json)
     file = expectations_file(subject) if known is None and folder is None else known
     if update and file is None:
         raise click.UsageError("--update needs to know which file: give --expectations FILE")
     if known is not None and not (update or known.is_file()):
         raise click.UsageError(f"there is no file {known}")
+    written = {"--events": events, **{f"--{name}": path for name, path in forms.items()}}
+    refuse_shared(written, {"--expectations": file})
     clauses = load_clauses()
     kinds = truths or (TRUTHS[:2] if subject == "burn" else TRUTHS)
     asked = of_size(_choose(load_cases(folder), chapters, ids, kinds), size)
@@ -124,7 +130,9 @@ def command(
         )
         if log is not None:
             log.start(subject, opened.greeting.impl)
-        answers = run(opened, counted, expected.skip, whole=whole, wanted=partial(_named, ids))
+        answers = _blamed(
+            subject, run(opened, counted, expected.skip, whole=whole, wanted=partial(_named, ids))
+        )
         told = _kept(answers, seen if update else None)
         for event in expected.judge(told, whole=whole):
             report.add(event)
@@ -143,6 +151,32 @@ def command(
     else:
         print_report(report, whole=not ids)
     return report.exit_code()
+
+
+def _refuse_others(*alone: str) -> None:
+    """Refuse options beside those that go together.
+
+    Raises:
+        UsageError: Another one was given.
+    """
+    context = click.get_current_context()
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name or "") is not ParameterSource.DEFAULT
+        if given and option.name not in alone:
+            raise click.UsageError(f"{option.opts[0]} has no meaning beside --{alone[0].replace('_', '-')}")
+
+
+def _blamed(subject: str, events: Iterator[Event]) -> Iterator[Event]:
+    """The events; the reference understands every step, so what it does not understand is no step.
+
+    Raises:
+        CaseError: A case asks for something that is not in the protocol.
+    """
+    for event in events:
+        if subject == "refimpl" and isinstance(event, Result) and event.verdict == ADAPTER_FAULT:
+            where = "" if event.step is None else f", field `steps[{event.step}]`"
+            raise CaseError(f"case {event.label}{where}: {event.message}")
+        yield event
 
 
 def _kept(events: Iterator[Event], seen: list[Result] | None) -> Iterator[Event]:
@@ -182,7 +216,7 @@ def _choose(
     for name in ids:
         near = [case for case in cases if name and selected(case.id, name.partition("[")[0])]
         if not any(_named((name,), variant) for case in near for variant in variants(case)):
-            raise click.UsageError(f"there is no case {name!r} for Burn {BURN}")
+            raise click.UsageError(f"there is no case {name!r} for Burn {BURN}{_labels(near)}")
     wanted = {chapter.lower() for chapter in chapters}
     chosen = [
         case
@@ -196,9 +230,25 @@ def _choose(
     return chosen
 
 
+def _labels(near: list[Case]) -> str:
+    """The variants that one case has instead, a few of them."""
+    if len(near) != 1 or not near[0].axes:
+        return ""
+    labels = [variant.label for variant in variants(near[0])]
+    return f": it has {', '.join(labels[:3])}{', ...' if len(labels) > 3 else ''}"
+
+
 def _named(ids: tuple[str, ...], variant: Variant) -> bool:
-    """Whether a variant is meant: by its label, by its case or by how that begins; without ids all are."""
-    return not ids or any(selected(variant.case.id, name) or variant.label == name for name in ids)
+    """Whether a variant is meant: by its case, by how that begins, or by values on some of its axes."""
+    return not ids or any(_means(name, variant) for name in ids)
+
+
+def _means(name: str, variant: Variant) -> bool:
+    case, bracket, values = name.partition("[")
+    if not bracket:
+        return selected(variant.case.id, case)
+    chosen = set(values.removesuffix("]").split(","))
+    return variant.case.id == case and values.endswith("]") and chosen <= set(variant.name.split(","))
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .apart import refuse_shared
 from .terminal import console, write_json
 
 if TYPE_CHECKING:
@@ -33,11 +34,14 @@ def command(
     Without an extension, `.bpk` is added to a name that does not exist.
     """
     from ..burnpack.api import open_burnpack
+    from ..burnpack.paths import existing
 
     if tensor is None and (plot is not None or against is not None):
         raise click.UsageError("--plot and --against look at one tensor: name it after the file")
     if as_tree and (tensor is not None or as_json):
         raise click.UsageError("--tree shows the names of a whole file: leave out TENSOR and --json")
+    read = {"FILE": [file, existing(file)], "--against": [against, existing(against)] if against else None}
+    refuse_shared({"--plot": plot}, read)
     with open_burnpack(file) as pack:
         if tensor is not None:
             from .look import look_at

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from ..conformance.reports.junit import junit
 from ..conformance.reports.page import html
 from ..conformance.reports.summary import markdown, summary
 from ..errors import ResourceError
+from .apart import refuse_shared
 from .terminal import console, plain, write_json
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -44,7 +44,7 @@ def command(
     events: tuple[Path, ...], html: Path | None, junit: Path | None, markdown: Path | None, as_json: bool
 ) -> int:
     """Make reports from event logs, which `refimpl conform --events FILE` writes; one column a run."""
-    refuse_shared({"EVENTS": events, "--html": html, "--junit": junit, "--markdown": markdown})
+    refuse_shared({"--html": html, "--junit": junit, "--markdown": markdown}, {"EVENTS": events})
     runs = read_logs(events)
     write_forms(runs, html=html, junit=junit, markdown=markdown)
     if as_json:
@@ -52,21 +52,6 @@ def command(
     elif not (html or junit or markdown):
         _print(runs)
     return max((run.end.exit_code if run.end is not None else 2) for run in runs)
-
-
-def refuse_shared(files: Mapping[str, Path | tuple[Path, ...] | None]) -> None:
-    """Refuse options that name one file, of which one would overwrite the other; a device is no such file.
-
-    Raises:
-        UsageError: Two options name one file.
-    """
-    named: dict[str, str] = {}
-    for option, given in files.items():
-        paths = given if isinstance(given, tuple) else (given,)
-        for path in {os.path.realpath(path) for path in paths if path is not None}:
-            other = named.setdefault(path, option)
-            if other != option and (os.path.isfile(path) or not os.path.exists(path)):
-                raise click.UsageError(f"{other} and {option} name one file: {path}")
 
 
 def write_forms(

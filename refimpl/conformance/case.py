@@ -138,7 +138,12 @@ def read_case(path: Path, root: Path) -> Case:
     Raises:
         CaseError: The file is no case; names the file, the line and the field.
     """
-    content = path.read_bytes()
+    try:
+        if not path.is_file():
+            raise CaseError(f"{path}: a case is a regular file")
+        content = path.read_bytes()
+    except OSError as error:
+        raise CaseError(f"{path}: cannot be read: {error.strerror}") from error
     try:
         case = _DECODER.decode(content)
     except msgspec.ValidationError as error:

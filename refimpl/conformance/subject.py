@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ..errors import InvalidArgumentError, RefimplError, SubjectError
+from ..errors import InvalidArgumentError, SubjectError
 from .case import Outcome, Step
 from .process import ProcessSubject
 from .protocol import Greeting
@@ -64,13 +64,12 @@ class InProcess:
 
     in_flight = 1
 
-    def __init__(self, implementation: Any) -> None:
+    def __init__(self, implementation: Any, *, is_ours: bool = False) -> None:
         self._implementation = implementation
+        self._is_ours = is_ours
         self._sent: tuple[str, Sequence[Step]] = ("", ())
-        try:
+        with _telling(f"{type(implementation).__name__} greets with nonsense"):
             self.greeting = msgspec.convert(implementation.hello(), Greeting)
-        except (msgspec.MsgspecError, AttributeError) as error:
-            raise SubjectError(f"{type(implementation).__name__} greets with nonsense: {error}") from error
 
     def case(self, name: str, steps: Sequence[Step], cost: int) -> tuple[Outcome, ...]:
         """One outcome a step; there is no deadline in the same process."""
@@ -84,17 +83,18 @@ class InProcess:
     def receive(self) -> tuple[Outcome, ...]:
         """Ask the case that was sent, and give one outcome a step."""
         name, steps = self._sent
-        try:
+        with _telling("the subject raised"):
             outcomes = msgspec.convert(self._implementation.case(name, list(steps)), tuple[Outcome, ...])
-        except Exception as error:
-            raise SubjectError(f"the subject raised {type(error).__name__}: {error}") from error
+            if not self._is_ours:
+                msgspec.json.encode(outcomes)  # what is no JSON could not be told, nor compared
         if len(outcomes) != len(steps):
             raise SubjectError(f"the subject gave {len(outcomes)} outcomes for {len(steps)} steps")
         return outcomes
 
     def restart(self) -> None:
         """Forget all state."""
-        self._implementation.reset()
+        with _telling("the subject cannot be reset"):
+            self._implementation.reset()
 
     def close(self) -> None:
         """Nothing is held."""
@@ -102,6 +102,17 @@ class InProcess:
     def stderr(self) -> str:
         """An object in this process writes to our own standard error."""
         return ""
+
+
+@contextmanager
+def _telling(what: str) -> Iterator[None]:
+    """Whatever a stranger's code raises is the subject's fault, and ends nothing but its answer."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise SubjectError(f"{what}: {type(error).__name__}: {error}") from error
 
 
 @contextmanager
@@ -119,7 +130,7 @@ def open_subject(name: str, *, sandbox: bool = False) -> Iterator[Subject]:
     if sandbox and (name == "refimpl" or name.startswith("py:")):
         raise InvalidArgumentError(f"{name!r} runs in this process: a sandbox is for `burn` and `cmd:`")
     if name == "refimpl":
-        yield InProcess(_load(REFERENCE))
+        yield InProcess(_load(REFERENCE), is_ours=True)
         return
     if name.startswith("py:"):
         yield InProcess(_load(name.removeprefix("py:")))
@@ -159,12 +170,8 @@ def _load(place: str) -> Any:
     if str(Path.cwd()) not in sys.path:
         # As `python -m` does: a class in the current folder is found.
         sys.path.insert(0, str(Path.cwd()))
-    try:
+    with _telling(f"cannot make the subject {place!r}"):
         return getattr(importlib.import_module(module), name)()
-    except RefimplError:
-        raise
-    except Exception as error:
-        raise SubjectError(f"cannot make the subject {place!r}: {type(error).__name__}: {error}") from error
 
 
 def build_burn() -> Path:

@@ -88,7 +88,21 @@ def test_a_variant_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert conform(tmp_path, "--subject", ECHO, "--json", "--case", "plc.one[n=2]") == 0
     assert report(capsys)["total"]["variants"] == 1
     assert conform(tmp_path, "--subject", ECHO, "--case", "plc.one[n=4]") == 4
-    assert "there is no case 'plc.one[n=4]'" in capsys.readouterr().err
+    assert "there is no case 'plc.one[n=4]'" in (told := capsys.readouterr().err)
+    assert "it has plc.one[n=1], plc.one[n=2], plc.one[n=3]" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("[m=a,n=2]", 1), ("[n=2,m=a]", 1), ("[n=2]", 2), ("[m=a]", 3), ("", 6)]
+)
+def test_variants_are_chosen_by_values_on_some_axes_in_any_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, count: int
+) -> None:
+    expect = {f"m={m},n={n}": [{"ok": 1}] for m in "ab" for n in (1, 2, 3)}
+    write_case(tmp_path, case_of(axes={"m": ["a", "b"], "n": [1, 2, 3]}, expect=expect))
+
+    assert conform(tmp_path, "--subject", ECHO, "--json", "--case", f"plc.one{name}") == 0
+    assert report(capsys)["total"]["variants"] == count
 
 
 def test_a_subject_that_cannot_be_is_exit_code_4(cases: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -236,6 +250,58 @@ def test_a_file_that_two_options_name_is_refused_before_the_run(
     before = (out / "log").read_bytes()
     assert main(["report", str(out / "log"), f"--junit={out / 'log'}"]) == 4
     assert (out / "log").read_bytes() == before
+
+
+@pytest.mark.parametrize("option", ["events", "html"])
+def test_what_is_written_is_not_what_is_read(
+    cases: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    out = tmp_path_factory.mktemp("out")
+    (out / "known.toml").write_text('version = "*"\n')
+    (out / "same").hardlink_to(out / "known.toml")
+    words = [f"--expectations={out / 'known.toml'}", f"--{option}={out / 'same'}"]
+
+    assert conform(cases, "--subject", ECHO, *words) == 4
+    assert f"--expectations and --{option} name one file" in capsys.readouterr().err
+    assert (out / "same").read_text() == 'version = "*"\n'
+    assert conform(cases, "--subject", ECHO, f"--{option}=-") == 4
+
+
+def test_no_report_of_an_earlier_run_is_left_when_a_run_fails(
+    cases: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    out = tmp_path_factory.mktemp("out")
+    words = [f"--{form}={out / form}" for form in ("events", "html", "junit", "markdown")]
+    conform(cases, "--subject", ECHO, *words)
+
+    assert conform(cases, "--subject", "py:tests.conformance.broken:Nobody", *words) == 2
+    assert [path.name for path in out.iterdir()] == ["events"]
+    assert not (out / "events").read_bytes()
+
+
+def test_what_the_reference_does_not_understand_is_a_fault_of_the_case(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_case(tmp_path, case_of(steps=[{"do": "placement.evenly"}]))
+
+    assert conform(tmp_path) == 3
+    assert "case plc.one, field `steps[0]`: Protocol:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("make", ["folder", "link"])
+def test_a_case_that_is_no_file_is_a_fault_of_the_cases(
+    cases: Path, capsys: pytest.CaptureFixture[str], make: str
+) -> None:
+    path = cases / "plc" / "three.json"
+    path.mkdir() if make == "folder" else path.symlink_to("nowhere")
+
+    assert conform(cases) == 3
+    assert f"{path}: a case is a regular file" in capsys.readouterr().err
+
+
+def test_an_adapter_check_refuses_what_it_would_not_look_at(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", "--check-adapter", "true", "--case", "plc"]) == 4
+    assert "--case has no meaning beside --check-adapter" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

@@ -139,3 +139,15 @@ def test_a_closed_pipe_is_no_error(path: Path) -> None:
 def test_a_tree_shows_the_whole_file(path: Path, other: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", "--tree", str(path), other]) == 4
     assert "--tree shows the names of a whole file" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_picture_is_not_drawn_over_a_file_that_is_looked_at(
+    path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = path.read_bytes()
+    monkeypatch.chdir(path.parent)
+
+    assert main(["inspect", path.stem, "b.weight", "--plot", path.name]) == 4
+    assert "FILE and --plot name one file" in capsys.readouterr().err
+    assert main(["inspect", path.name, "b.weight", "--against", path.stem, "--plot", path.name]) == 4
+    assert path.read_bytes() == before

@@ -3,7 +3,7 @@ from __future__ import annotations
 import itertools
 import sys
 import tracemalloc
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from refimpl.conformance.protocol import Caps, Greeting, Implementation
 from refimpl.conformance.report import Report, unknown_clauses
 from refimpl.conformance.result import Event, Result
 from refimpl.conformance.runner import run
-from refimpl.conformance.subject import open_subject
+from refimpl.conformance.subject import InProcess, open_subject
 from refimpl.errors import InvalidArgumentError, SubjectError
 
 from .folder import DUMMY, case_of, write_case
@@ -229,6 +229,57 @@ def test_a_name_that_no_subject_has_is_refused(name: str) -> None:
 def test_a_subject_that_is_not_there_is_a_subject_error(name: str) -> None:
     with pytest.raises(SubjectError), open_subject(name):
         pass
+
+
+class Wild:
+    """A subject of this process that answers as it likes."""
+
+    def __init__(self, answer: Callable[[], object]) -> None:
+        self.answer = answer
+
+    def hello(self) -> object:
+        return {"protocol": 1, "impl": {"name": "wild", "version": "1"}}
+
+    def case(self, name: str, steps: list[object]) -> object:
+        return self.answer()
+
+
+def _exits() -> object:
+    sys.exit()
+
+
+def _deep() -> object:
+    value: list[object] = []
+    value.append(value)
+    return [{"ok": value}]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [_exits, _deep, lambda: [{"ok": object()}], lambda: [{"ok": 10**5000}], lambda: 1 / 0],
+    ids=["exit", "endless", "object", "huge", "error"],
+)
+def test_whatever_a_python_subject_does_is_its_own_fault(
+    tmp_path: Path, answer: Callable[[], object]
+) -> None:
+    (result,) = results_of(run(InProcess(Wild(answer)), cases(tmp_path, case_of())))
+
+    assert result.verdict == "adapter fault"
+
+
+def test_a_greeting_or_a_reset_that_raises_is_a_subject_error() -> None:
+    class Mute(Wild):
+        def hello(self) -> object:
+            raise ValueError("no")
+
+        def reset(self) -> None:
+            raise ValueError("never")
+
+    with pytest.raises(SubjectError, match="greets with nonsense: ValueError: no"):
+        InProcess(Mute(list))
+    wild = InProcess(Wild(list))
+    with pytest.raises(SubjectError, match="cannot be reset"):
+        wild.restart()
 
 
 def test_a_python_subject_that_raises_is_broken(tmp_path: Path) -> None:
