@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..errors import BurnpackError
+from ..immutable import value_of
 from ..tensor.dtype import DType
 from ..tensor.scheme import (
     MAX_BLOCK_DIMS,
@@ -182,9 +183,7 @@ def _decode_size(stream: Stream) -> BlockSize:
             hint="damaged file",
         )
     # As stored: a block spelled with leading ones keeps them, as a layout is refused by its rank (QNT-30).
-    size = object.__new__(BlockSize)
-    object.__setattr__(size, "dims", storage[:length])
-    return size
+    return value_of(BlockSize, {"dims": storage[:length]})
 
 
 def _unit(stream: Stream, names: tuple[str, ...]) -> str:

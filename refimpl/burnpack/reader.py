@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType, TracebackType
-from typing import Final, Self
+from typing import Final, NoReturn, Self
 
-from ..errors import BurnpackError, TensorNotFoundError
+from ..errors import ArgumentTypeError, BurnpackError, TensorNotFoundError
+from ..immutable import Value
 from ..tensor.data import TensorData
 from ..tensor.dtype import DType
 from .header import HEADER_SIZE, data_section_start, decode_header
@@ -20,7 +21,7 @@ from .source import FileSource, MemorySource, Source
 _U64: Final = (1 << 64) - 1
 
 
-class Entry:
+class Entry(Value):
     """One tensor of a container: what the metadata says of it, and its data on request.
 
     Burn: burn_pack::Tensor
@@ -29,15 +30,21 @@ class Entry:
 
     __slots__ = ("_pack", "dtype", "end", "name", "param_id", "shape", "start")
 
-    def __init__(self, pack: Pack, name: str, found: Descriptor) -> None:
-        self._pack = pack
-        self.name = name
-        self.dtype: DType
-        self.shape: tuple[int, ...]
-        self.start: int
-        self.end: int
-        self.param_id: int | None
-        self.dtype, self.shape, self.start, self.end, self.param_id = found
+    _pack: Pack
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    start: int
+    end: int
+    param_id: int | None
+
+    def __new__(cls, pack: Pack, name: str, found: Descriptor) -> Self:
+        """The tensor `name` of `pack`; use `pack[name]`."""
+        made: Self = object.__new__(cls._open)
+        made._pack, made.name = pack, name
+        made.dtype, made.shape, made.start, made.end, made.param_id = found
+        made.__class__ = cls
+        return made
 
     @property
     def nbytes(self) -> int:
@@ -68,11 +75,14 @@ class Entry:
             length = min(size, self.end - start)
             yield pack._source.read(pack.data_start + start, length, self.name)
 
+    def __reduce__(self) -> NoReturn:
+        raise _not_pickled("an entry of an open container")
+
     def __repr__(self) -> str:
         return f"Entry({self.name!r}, {self.dtype}, {list(self.shape)}, param_id={self.param_id})"
 
 
-class Pack(Mapping[str, Entry]):
+class Pack(Value, Mapping[str, Entry]):
     """An open container: its entries by name, in byte order of the names.
 
     It accepts what Burn's reader accepts: overlapping, misaligned and repeated tensors, gaps, trailing
@@ -84,21 +94,31 @@ class Pack(Mapping[str, Entry]):
 
     __slots__ = ("_limits", "_source", "_start", "_tensors", "metadata", "scalars")
 
-    def __init__(self, source: Source, limits: ReaderLimits | None = None) -> None:
+    _source: Source
+    _limits: ReaderLimits
+    _start: int
+    _tensors: dict[str, Descriptor]
+    metadata: Mapping[str, str]
+    scalars: Mapping[str, Scalar]
+
+    def __new__(cls, source: Source, limits: ReaderLimits | None = None) -> Self:
         """Read the header and the metadata; use `open_burnpack`.
 
         Raises:
             BurnpackError: it is no burnpack container, or a broken one.
         """
-        self._source = source
-        self._limits = limits or ReaderLimits()
         metadata_size, found = _read_metadata(source)
-        self._start = data_section_start(metadata_size)
-        _check_ranges(found, self._start, source)
+        made: Self = object.__new__(cls._open)
+        made._source = source
+        made._limits = ReaderLimits() if limits is None else limits
+        made._start = data_section_start(metadata_size)
+        _check_ranges(found, made._start, source)
         names = sorted(found.tensors)
-        self._tensors: dict[str, Descriptor] = {name: found.tensors[name] for name in names}
-        self.metadata: Mapping[str, str] = MappingProxyType(dict(sorted(found.metadata.items())))
-        self.scalars: Mapping[str, Scalar] = MappingProxyType(dict(sorted(found.scalars.items())))
+        made._tensors = {name: found.tensors[name] for name in names}
+        made.metadata = MappingProxyType(dict(sorted(found.metadata.items())))
+        made.scalars = MappingProxyType(dict(sorted(found.scalars.items())))
+        made.__class__ = cls
+        return made
 
     @property
     def path(self) -> str | None:
@@ -180,6 +200,9 @@ class Pack(Mapping[str, Entry]):
                 hint="open_burnpack(path, limits=ReaderLimits(max_tensor_size=...))",
             )
 
+    def __reduce__(self) -> NoReturn:
+        raise _not_pickled("an open container")
+
     def __enter__(self) -> Self:
         return self
 
@@ -191,6 +214,12 @@ class Pack(Mapping[str, Entry]):
     def __repr__(self) -> str:
         where = "memory" if self.path is None else repr(self.path)
         return f"<burnpack of {len(self)} tensors in {where}>"
+
+
+def _not_pickled(what: str) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        f"{what} cannot be pickled", clause="BPK-24", hint="pickle `entry.data`, or the file's name"
+    )
 
 
 def _read_metadata(source: Source) -> tuple[int, Metadata]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentTypeError, InvalidArgumentError
+from ..immutable import Value, value_of
 from .matcher import All, Exact, Explicit, Include, Json, Matcher, Regex, from_serde, fuse, to_serde
 from .param_id import ParamId
 from .pattern import Pattern
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from .traversal import ModuleNode
 
 
-class ParamGroup:
+class ParamGroup(Value):
     """One matcher, and perhaps one of what is excluded: a parameter is in when the first says so alone.
 
     >>> encoder = ParamGroup.from_predicate("encoder").exclude(ParamGroup.from_regex("bias$"))
@@ -43,10 +44,7 @@ class ParamGroup:
 
     @classmethod
     def _make(cls, matcher: Matcher, excludes: Matcher | None = None) -> ParamGroup:
-        made = object.__new__(cls)
-        object.__setattr__(made, "_matcher", matcher)
-        object.__setattr__(made, "_excludes", excludes)
-        return made
+        return value_of(cls, {"_matcher": matcher, "_excludes": excludes})
 
     @classmethod
     def all(cls) -> ParamGroup:
@@ -211,9 +209,6 @@ class ParamGroup:
             )
         excludes = form.get("excludes")
         return cls._make(from_serde(form["matcher"]), None if excludes is None else from_serde(excludes))
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a ParamGroup does not change: cannot set {name!r}")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ParamGroup):

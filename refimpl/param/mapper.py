@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
+from ..errors import ArgumentTypeError
 from .value import ParameterValue
 
 T = TypeVar("T", bound=ParameterValue)
@@ -31,6 +32,21 @@ class ParamMapper(Generic[T]):
     def on_save(self, value: T) -> T:
         """`value` as it is stored."""
         return value if self.save is None else self.save(value)
+
+    def refuse_to_pickle(self, name: str) -> None:
+        """Refuse functions that have no name in a module, under which a pickle would find them again.
+
+        Raises:
+            ArgumentTypeError: the load or the save function of the parameter `name` is such a one.
+        """
+        for what, function in (("load", self.load), ("save", self.save)):
+            called = getattr(function, "__qualname__", "")
+            if "<" in called:
+                raise ArgumentTypeError(
+                    f"the {what} function of parameter {name}, `{called}`, cannot be pickled",
+                    clause="PAR-34",
+                    hint="write it with `def` at the top of a file, or save a record: module.save_file(path)",
+                )
 
     def __repr__(self) -> str:
         load, save = (str(f is not None).lower() for f in (self.load, self.save))

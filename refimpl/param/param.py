@@ -173,6 +173,7 @@ class Param(ReplacedParam[T], ModuleNode, Generic[T]):
                 clause="PAR-21",
                 hint="read it first with `val()`, or save a record: module.save_file(path)",
             )
+        self._mapper.refuse_to_pickle(str(self._id))
         state = (self._id, self._cell.value, self._mapper, self._is_active, self._reparameterization)
         return _unpickled, state
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import InvalidArgumentError, InvalidPatternError
+from ..immutable import Value
 from ..rust_text import debug_str
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ SIZE_LIMIT: Final = 10485760
 _RE2_MEMORY: Final = 1 << 28
 
 
-class Pattern:
+class Pattern(Value):
     """One pattern; equal to another of the same source.
 
     Raises:
@@ -34,8 +35,9 @@ class Pattern:
     _engine: Any
 
     def __init__(self, source: str) -> None:
-        self.source = source
-        self._program, self._engine = _compiled(source)
+        program, engine = _compiled(source)
+        for name, fact in zip(Pattern.__slots__, (engine, program, source), strict=True):
+            object.__setattr__(self, name, fact)
 
     def is_match(self, text: str) -> bool:
         """Whether the pattern is found anywhere in `text`."""
@@ -46,6 +48,9 @@ class Pattern:
                 f"a path is Unicode text, got a surrogate in {text!r}", clause="GRP-8"
             ) from None
         return self._engine.search(ready) is not None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Pattern, (self.source,)  # the compiled program stays here
 
     def __eq__(self, other: object) -> bool:
         return self.source == other.source if isinstance(other, Pattern) else NotImplemented

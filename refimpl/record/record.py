@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from ..burnpack.api import burnpack_bytes, open_burnpack, write_burnpack
 from ..burnpack.layout import byte_length
 from ..burnpack.paths import PathLike, path_text
 from ..burnpack.reader import Entry, Pack
 from ..errors import ArgumentTypeError, BurnpackError, PanicError, RecordIoError, RecordValidationError
+from ..immutable import Value, value_of
 from ..param.group import ParamGroup, checked_group
 from ..param.param_id import ParamId
 from ..param.traversal import ModuleNode
@@ -28,7 +29,7 @@ M = TypeVar("M", bound=ModuleNode)
 _UNFOLDING: Final = 4
 
 
-class ModuleRecord:
+class ModuleRecord(Value):
     """An ordered list of parameters by path, and four options that say how it is loaded.
 
     Taken from a module with `into_record`, or read with `load` and `from_bytes`. Records never change: an
@@ -57,19 +58,24 @@ class ModuleRecord:
 
     @classmethod
     def _make(cls, entries: Iterable[RecordEntry], pack: Pack | None = None) -> Self:
-        made = object.__new__(cls)
-        made._entries, made._pack = tuple(entries), pack
-        made._dtype_policy = DTypePolicy.FROM_RECORD
-        made._allow_partial = made._allow_unused = False
-        made._validate = True
-        return made
+        facts = {
+            "_entries": tuple(entries),
+            "_pack": pack,
+            "_dtype_policy": DTypePolicy.FROM_RECORD,
+            "_allow_partial": False,
+            "_allow_unused": False,
+            "_validate": True,
+        }
+        return value_of(cls, facts)
 
     def _with(self, name: str, value: object) -> Self:
-        made = object.__new__(type(self))
-        for slot in ModuleRecord.__slots__:
-            setattr(made, slot, getattr(self, slot))
-        setattr(made, name, value)
-        return made
+        facts = {slot: getattr(self, slot) for slot in ModuleRecord.__slots__}
+        return value_of(type(self), facts | {name: value})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self._check_claims()  # every entry is read for it; then no file belongs to the record
+        facts = {slot: getattr(self, slot) for slot in ModuleRecord.__slots__}
+        return value_of, (type(self), facts | {"_pack": None})
 
     @classmethod
     def collect(cls, module: ModuleNode, group: ParamGroup | None = None) -> Self:

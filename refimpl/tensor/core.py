@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentTypeError, InvalidArgumentError, TensorError
+from ..immutable import Value
 from . import observer
 from .arguments import check_device
 from .data import TensorData
@@ -26,7 +27,7 @@ Number = float | int | bool
 _new: Final = object.__new__
 
 
-class AnyTensor:
+class AnyTensor(Value):
     """A tensor of any kind: a value, never changed after it is made.
 
     `device` is the hardware with the tensor's own autodiff context. Storage can be shared between tensors
@@ -85,10 +86,7 @@ class AnyTensor:
     def array(self) -> Any:
         """The storage, read-only: NumPy's array, or that of the device's own library."""
         array = self._array
-        if isinstance(array, np.ndarray):
-            array = array.view()
-            array.flags.writeable = False
-        return array
+        return read_only(array) if isinstance(array, np.ndarray) else array
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -177,9 +175,7 @@ class AnyTensor:
 
     def _in_host(self) -> NDArray[Any]:
         """What is stored, read-only and in host memory: the values, or the bytes of a quantised tensor."""
-        array = self._space.to_host(self._array).view()
-        array.flags.writeable = False
-        return array
+        return read_only(self._space.to_host(self._array))
 
     def to_data(self) -> TensorData:
         """The values as little-endian bytes in row-major order, whatever the layout of the storage.
@@ -255,12 +251,6 @@ class AnyTensor:
 
     __hash__ = object.__hash__
 
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
-
     def clone(self) -> Self:
         """This tensor: values are shared (Burn clones a handle)."""
         return self
@@ -295,13 +285,24 @@ T = TypeVar("T", bound=AnyTensor)
 
 def make(cls: type[T], array: Any, device: Device, dtype: DType, state: GradState) -> T:
     """The tensor of these parts, unchecked: the one place where tensors begin."""
-    made = _new(cls)
+    made: T = _new(cls._open)
     made._array = array
     made.device = device
     made.dtype = dtype
     made.grad_state = state
+    made.__class__ = cls
     observer.current.allocated(device, array)
     return made
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """A view of storage that cannot be made writable: NumPy allows that while any array below it is."""
+    below: Any = array
+    while isinstance(below, np.ndarray):
+        if below.flags.writeable:
+            below.flags.writeable = False
+        below = below.base
+    return array.view()
 
 
 def _some(array: NDArray[Any]) -> str:

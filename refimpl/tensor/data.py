@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidArgumentError, TensorError, UnsupportedDTypeError
+from ..errors import ArgumentTypeError, InvalidArgumentError, TensorError, UnsupportedDTypeError
+from ..immutable import Value
 from .dtype import DType
 
 Buffer = bytes | bytearray | memoryview
@@ -18,7 +20,7 @@ _NOTHING: Final = memoryview(b"")
 _BYTE: Final = np.dtype(np.uint8)
 
 
-class TensorData:
+class TensorData(Value):
     """Little-endian bytes in row-major order, with their dtype and shape.
 
     The bytes of a `deferred` one are asked for each time they are needed and never kept, so that many
@@ -37,23 +39,36 @@ class TensorData:
     shape: tuple[int, ...]
     nbytes: int
 
-    def __init__(self, dtype: DType, shape: Sequence[int], data: Buffer) -> None:
-        self.dtype = dtype
-        self.shape = _shape(shape)
-        view = memoryview(data)
-        self.nbytes = view.nbytes
+    _bytes: memoryview | None
+    _provider: Callable[[], Buffer] | None
+
+    def __new__(cls, dtype: DType, shape: Sequence[int], data: Buffer) -> Self:
+        """The bytes of `data`, not copied.
+
+        Raises:
+            ArgumentTypeError: an argument is of another type.
+            InvalidArgumentError: an extent is negative.
+        """
+        try:
+            view = memoryview(data)
+        except TypeError as error:
+            raise ArgumentTypeError(
+                f"tensor data is made of bytes, got {type(data).__name__}",
+                clause="BPK-10",
+                hint="TensorData.from_array takes an array",
+            ) from error
         if view.ndim != 1 or view.format != "B":
             view = _flat(view)
-        self._bytes: memoryview | None = view if view.readonly else view.toreadonly()
-        self._provider: Callable[[], Buffer] | None = None
+        return cls.checked(_dtype(dtype), _shape(shape), view)
 
     @classmethod
     def checked(cls, dtype: DType, shape: tuple[int, ...], data: memoryview) -> Self:
         """Data whose shape was checked and whose bytes are a flat view: the cheap way, for many tensors."""
-        made = cls.__new__(cls)
+        made: Self = object.__new__(cls._open)
         made.dtype, made.shape, made.nbytes = dtype, shape, data.nbytes
         made._bytes = data if data.readonly else data.toreadonly()
         made._provider = None
+        made.__class__ = cls
         return made
 
     @classmethod
@@ -61,8 +76,18 @@ class TensorData:
         cls, dtype: DType, shape: Sequence[int], nbytes: int, provider: Callable[[], Buffer]
     ) -> Self:
         """Data whose `nbytes` bytes `provider` gives when they are needed."""
-        made = cls(dtype, shape, b"")
-        made._bytes, made._provider, made.nbytes = None, provider, nbytes
+        if not callable(provider):
+            raise ArgumentTypeError(
+                f"deferred data has a function that gives its bytes, got {provider!r}", clause="BPK-17"
+            )
+        if isinstance(nbytes, bool) or not isinstance(nbytes, int) or nbytes < 0:
+            raise InvalidArgumentError(
+                f"a number of bytes is an integer of at least 0, got {nbytes!r}", clause="BPK-17"
+            )
+        made: Self = object.__new__(cls._open)
+        made.dtype, made.shape, made.nbytes = _dtype(dtype), _shape(shape), nbytes
+        made._bytes, made._provider = None, provider
+        made.__class__ = cls
         return made
 
     @classmethod
@@ -125,6 +150,10 @@ class TensorData:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.dtype, self.shape, bytes(self.bytes))
 
+    def __deepcopy__(self, memo: object) -> Self:
+        """Bytes of its own: whoever gave these may still write to them."""
+        return type(self)(self.dtype, self.shape, bytes(self.bytes))
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TensorData):
             return NotImplemented
@@ -145,8 +174,19 @@ def fresh_memory(nbytes: int) -> memoryview:
     return np.empty(nbytes, _BYTE).data
 
 
+def _dtype(dtype: DType) -> DType:
+    if not isinstance(dtype, DType):
+        raise ArgumentTypeError(f"a dtype is a DType, got {dtype!r}", clause="BPK-7", hint="DType.F32")
+    return dtype
+
+
 def _shape(shape: Sequence[int]) -> tuple[int, ...]:
-    dims = tuple(map(int, shape))
+    try:
+        dims = tuple(map(index, shape))
+    except TypeError as error:
+        raise ArgumentTypeError(
+            f"a shape is several integers, got {shape!r}", clause="BPK-6", hint="[2, 3]"
+        ) from error
     if dims and min(dims) < 0:
         raise InvalidArgumentError(f"the extents of a shape are at least 0, got {list(dims)}", clause="BPK-6")
     return dims

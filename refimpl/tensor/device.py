@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ..errors import DeviceError, InvalidArgumentError
+from ..immutable import Value
 
 if TYPE_CHECKING:
     from .dtype import DType
@@ -26,7 +27,7 @@ class GradientCheckpointing(Enum):
     BALANCED = "Balanced"
 
 
-class Device:
+class Device(Value):
     """One compute resource, with or without the autodiff tag.
 
     Kinds: `cpu` (host memory), `sim` (simulated: host memory under another name, any number of them) and
@@ -93,15 +94,15 @@ class Device:
                 hint=f'for several devices take simulated ones: Device("sim", {index})',
             )
         plain = cls._make(kind, index, None)
-        plain._tagged = {how: cls._make(kind, index, how) for how in GradientCheckpointing}
-        plain._plain = plain
-        for tagged in plain._tagged.values():
-            tagged._plain, tagged._tagged = plain, plain._tagged
+        tagged = {how: cls._make(kind, index, how) for how in GradientCheckpointing}
+        for each in (plain, *tagged.values()):
+            object.__setattr__(each, "_plain", plain)
+            object.__setattr__(each, "_tagged", tagged)
         return cls._known.setdefault((kind, index), plain)
 
     @classmethod
     def _make(cls, kind: str, index: int, checkpointing: GradientCheckpointing | None) -> Device:
-        made = object.__new__(cls)
+        made: Device = object.__new__(cls._open)
         made.kind, made.index = kind, index
         made.checkpointing, made.is_autodiff = checkpointing, checkpointing is not None
         made._hash = hash((kind, index))
@@ -111,6 +112,7 @@ class Device:
             checkpointing, "+autodiff(balanced)"
         )
         made._text = name + tag
+        made.__class__ = cls
         return made
 
     @classmethod
@@ -224,12 +226,6 @@ class Device:
 
     def __repr__(self) -> str:
         return self._text
-
-    def __copy__(self) -> Device:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Device:
-        return self
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return Device.parse, (self._text,)

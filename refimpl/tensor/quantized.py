@@ -68,7 +68,7 @@ class QuantizedTensor(Tensor):
     @classmethod
     def _of(cls, data: NDArray[Any], dtype: DType, shape: tuple[int, ...], device: Device) -> Self:
         made = cls._made(space_of(device).from_host(data), device, dtype, gradient.fresh(device))
-        made._logical = shape
+        object.__setattr__(made, "_logical", shape)
         return made
 
     @classmethod
@@ -94,7 +94,7 @@ class QuantizedTensor(Tensor):
 
     def _again(self, array: Any, device: Device, state: GradState) -> Self:
         made = self._made(array, device, self.dtype, state)
-        made._logical = self._logical
+        object.__setattr__(made, "_logical", self._logical)
         return made
 
     @property

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..errors import ArgumentTypeError
 
 #: Bytes of what is kept: for less the allocator has memory at hand, and more would be too much to sit on.
 LEAST: Final = 1 << 20
@@ -28,6 +30,13 @@ class _Lent:
     def __init__(self, memory: NDArray[np.uint8]) -> None:
         self._memory = memory
         self.__array_interface__ = memory.__array_interface__
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise ArgumentTypeError(
+            "the memory of an array cannot be copied or pickled by itself: two arrays would lie in it",
+            clause="DEV-8",
+            hint="copy the array: array.copy()",
+        )
 
     def __del__(self, dropped: deque[NDArray[np.uint8]] = _dropped) -> None:
         dropped.append(self._memory)

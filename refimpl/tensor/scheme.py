@@ -9,6 +9,7 @@ from operator import index
 from typing import ClassVar, Final
 
 from ..errors import ArgumentTypeError, InvalidArgumentError, PanicError
+from ..immutable import Value
 
 MAX_BLOCK_DIMS: Final = 5
 
@@ -159,7 +160,7 @@ class ScaleDtype(Enum):
         return {"F32": 4, "F16": 2, "BF16": 2, "UE8M0": 1, "UE4M3": 1}[self.value]
 
 
-class BlockSize:
+class BlockSize(Value):
     """The extents of the block of values that share one scale; leading ones are dropped.
 
     >>> BlockSize([1, 32]) == BlockSize([32])
@@ -190,9 +191,6 @@ class BlockSize:
                 hint=f"a block has at most {MAX_BLOCK_DIMS} axes",
             )
         object.__setattr__(self, "dims", given[first:])
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"BlockSize is a value: {name!r} cannot be set")
 
     def __eq__(self, other: object) -> bool:
         return self.dims == other.dims if isinstance(other, BlockSize) else NotImplemented

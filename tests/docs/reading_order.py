@@ -17,6 +17,7 @@ left out.
 #: The folders as chapters, in the order of their imports.
 CHAPTERS = {
     "errors": ("Before the chapters", "What all of them use."),
+    "immutable": ("Before the chapters", "What all of them use."),
     "rust_text": ("Before the chapters", "What all of them use."),
     "tensor": ("tensor/", "Values: where they live, and what they are made of."),
     "param": ("param/", "What a module holds: identity, laziness, traversal, groups."),

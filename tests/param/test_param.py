@@ -408,6 +408,18 @@ def test_an_uninitialised_parameter_does_not_pickle_and_says_what_to_do() -> Non
     assert "val()" in (raised.value.hint or "")
 
 
+@pytest.mark.parametrize("what", ["load", "save"])
+def test_a_function_without_a_name_in_a_file_does_not_pickle_and_is_named(what: str) -> None:
+    param = getattr(Param.from_tensor(Tensor.ones((2,), CPU)), f"{what}_mapper")(lambda t: t)
+    with pytest.raises(ArgumentTypeError, match=f"the {what} function of parameter {param.id}, `.*<lambda>`"):
+        pickle.dumps(param)
+
+
+def test_a_function_of_a_file_is_pickled_by_its_name() -> None:
+    param = Param.from_tensor(Tensor.ones((2,), CPU)).save_mapper(Tensor.exp)
+    assert pickle.loads(pickle.dumps(param))._mapper.save is Tensor.exp
+
+
 def test_values_of_another_kind_are_refused() -> None:
     param = lazy()
     with pytest.raises(ArgumentTypeError, match="holds a Tensor, got IntTensor"):

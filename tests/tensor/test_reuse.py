@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 from refimpl import Device, DType, QuantScheme, QuantStore, QuantValue, ScaleDtype, Tensor
+from refimpl.errors import ArgumentTypeError
 from refimpl.tensor import reuse
 from refimpl.tensor.reuse import LEAST, MOST, uninitialized
 
@@ -68,6 +72,15 @@ def test_values_that_somebody_holds_stay_as_they_are() -> None:
     for _ in range(4):
         assert np.all(second.dequantize().to_numpy() == second.dequantize(DType.F64).to_numpy())
     np.testing.assert_array_equal(held, before)
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_the_memory_below_an_array_is_never_lent_twice(again: Callable[[object], object]) -> None:
+    below: Any = uninitialized((LEAST,), np.dtype("u1"))
+    while isinstance(below, np.ndarray):
+        below = below.base
+    with pytest.raises(ArgumentTypeError, match="two arrays would lie in it"):
+        again(below)
 
 
 def test_threads_never_share_memory() -> None:

@@ -21,6 +21,7 @@ from refimpl.errors import (
 from refimpl.tensor.data import TensorData
 from refimpl.tensor.device import Device
 from refimpl.tensor.dtype import DType
+from refimpl.tensor.scheme import QuantScheme, QuantValue
 from refimpl.tensor.tensor import BoolTensor, IntTensor, Tensor
 
 CPU = Device("cpu")
@@ -85,6 +86,26 @@ def test_arrays_handed_out_are_read_only() -> None:
     for array in (tensor.array, tensor.to_numpy(), np.asarray(tensor)):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 5.0
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        Tensor.ones([2, 2], CPU),
+        Tensor.ones([2, 2], CPU).reshape([4]),
+        Tensor.ones([2, 2], CPU, DType.BF16).T,
+        Tensor.ones([2, 2], CPU)[1:],
+        Tensor.ones([600, 600], CPU).quantize_dynamic(QuantScheme(value=QuantValue.Q8S)).dequantize(),
+    ],
+    ids=["owner", "reshaped", "transposed", "sliced", "memory used again"],
+)
+def test_no_array_that_is_handed_out_can_be_made_writable(tensor: Tensor) -> None:
+    for array in (tensor.array, tensor.to_numpy(), np.asarray(tensor)):
+        with pytest.raises(ValueError, match="cannot set WRITEABLE flag to True"):
+            array.setflags(write=True)
+        with pytest.raises(ValueError, match="cannot set WRITEABLE flag to True"):
+            array.view().flags.writeable = True
+    assert np.array(tensor).flags.writeable
 
 
 VALUES: dict[DType, list[str]] = {
