@@ -56,7 +56,7 @@ matrix: $(VENV)/.core
 
 # OpenGL without a graphics card: `apt-get install libegl1 libgl1-mesa-dri` on Debian.
 wgpu: $(VENV)/.core
-	cargo build --release --locked --manifest-path tests/adapters/burn-wgpu/Cargo.toml
+	cargo build --release --manifest-path tests/adapters/burn-wgpu/Cargo.toml
 	$(BIN)/refimpl conform --expectations spec/expectations/burn_wgpu.toml \
 		--subject "cmd:$(or $(CARGO_TARGET_DIR),tests/adapters/burn-wgpu/target)/release/burn-wgpu-adapter"
 
