@@ -7,8 +7,9 @@ from os import PathLike
 
 from ..burnpack.api import open_burnpack, write_burnpack
 from ..burnpack.layout import byte_length
+from ..burnpack.paths import path_text
 from ..burnpack.reader import Entry
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, PanicError, TensorError
 from ..module.quantizer import Quantizer
 from ..param.param import Param
 from ..param.param_id import ParamId
@@ -42,7 +43,8 @@ def quantize_file(
 
     Raises:
         BurnpackError: the source cannot be read, or the target not be written.
-        TensorError: the scheme does not fit a tensor; nothing was written.
+        TensorError: the scheme does not fit a selected tensor, or one has no elements or no axes. No tensor
+            was read then, and nothing written.
 
     Clauses: QNT-36, QNT-28.
     """
@@ -50,6 +52,7 @@ def quantize_file(
         raise ArgumentTypeError(f"quantize_file takes a Quantizer, got {quantizer!r}", clause="QNT-36")
     if progress is not None and not callable(progress):
         raise ArgumentTypeError(f"progress is a function of a name and a number of bytes, got {progress!r}")
+    source, target = path_text(source), path_text(target)
     with open_burnpack(source) as pack:
         names = sorted(pack, key=lambda name: (pack[name].start, name))
         entries = [(name, pack[name]) for name in names]
@@ -65,8 +68,20 @@ def _is_selected(name: str, entry: Entry, quantizer: Quantizer) -> bool:
     """Whether an entry is quantised; refused now if its shape does not fit, before anything is written."""
     if not entry.dtype.is_float or not quantizer.group.matches(_id(entry), name):
         return False
-    BlockLayout.of(tuple(entry.shape), quantizer.scheme)
-    check_axis(quantizer.scheme, len(entry.shape))
+    shape = tuple(entry.shape)
+    if not shape or 0 in shape:
+        raise TensorError(
+            f"tensor {name!r} of shape {list(shape)} cannot be quantised: "
+            f"it has no {'elements' if shape else 'axes'}",
+            clause="QNT-12",
+            hint="leave it out by a group",
+        )
+    try:
+        BlockLayout.of(shape, quantizer.scheme)
+        check_axis(quantizer.scheme, len(shape))
+    except PanicError as error:
+        error.add_note(f"tensor: {name!r} of shape {list(shape)}")
+        raise
     return True
 
 

@@ -31,10 +31,16 @@ class BlockLayout:
         A block of fewer axes stands on the last ones. One of more axes keeps its *first* (pinned, QNT-8).
 
         Raises:
-            TensorError: an extent of the block does not divide that of the tensor.
+            TensorError: an extent of the block does not divide that of the tensor, or that has no axes.
 
         Clauses: QNT-8, QNT-9, QNT-12.
         """
+        if scheme.per_block is not None and not shape:
+            raise TensorError(
+                f"a tensor without axes has no blocks of {list(scheme.per_block[0].dims)}",
+                clause="QNT-9",
+                hint="give it an axis: tensor.reshape([1])",
+            )
         layout = cls.covering(shape, scheme)
         if not layout.divides:
             raise TensorError(

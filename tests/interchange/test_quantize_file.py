@@ -120,3 +120,55 @@ def test_a_progress_that_cannot_be_called_is_refused_before_anything_is_read(tmp
     quantizer = Quantizer(Calibration.MIN_MAX, QuantScheme())
     with pytest.raises(ArgumentTypeError, match="progress"):
         quantize_file(tmp_path / "none", tmp_path / "new", quantizer, progress=3)  # type: ignore[arg-type]
+
+
+BLOCKED = QuantScheme(QuantValue.Q8S, QuantStore.NATIVE, per_block=(BlockSize([4]), ScaleDtype.F32))
+
+
+@pytest.mark.parametrize("scheme", [Q8S, BLOCKED], ids=["whole", "blocks"])
+@pytest.mark.parametrize(("shape", "lacks"), [((0, 4), "elements"), ((4, 0), "elements"), ((), "axes")])
+def test_a_selected_tensor_of_nothing_is_refused_before_any_is_read(
+    tmp_path: Path, scheme: QuantScheme, shape: tuple[int, ...], lacks: str
+) -> None:
+    path, told = tmp_path / "source.bpk", []
+    none = TensorData.from_array(np.ones(shape, np.float32))
+    write_burnpack(path, [("full", TensorData.from_array(VALUES), 1), ("none", none, 2)])
+
+    def convert(group: ParamGroup) -> None:
+        quantizer = Quantizer(Calibration.MIN_MAX, scheme, group)
+        quantize_file(path, tmp_path / "t.bpk", quantizer, progress=lambda name, _: told.append(name))
+
+    with pytest.raises(TensorError, match=rf"tensor 'none' of shape .* it has no {lacks}"):
+        convert(ParamGroup.all())
+    assert told == []
+    assert not (tmp_path / "t.bpk").exists()
+    convert(ParamGroup.from_path("full"))
+    with open_burnpack(path) as before, open_burnpack(tmp_path / "t.bpk") as pack:
+        assert pack["none"].data == before["none"].data
+
+
+def test_a_scheme_that_does_not_fit_names_the_tensor(tmp_path: Path) -> None:
+    with pytest.raises(TensorError, match="divisible") as caught:
+        quantize_file(source(tmp_path), tmp_path / "t.bpk", Quantizer(Calibration.MIN_MAX, BLOCKED))
+    assert "tensor: 'a.bias' of shape [3]" in caught.value.__notes__
+
+
+def test_bytes_are_no_path(tmp_path: Path) -> None:
+    path, quantizer = source(tmp_path), Quantizer(Calibration.MIN_MAX, Q8S)
+    for names in ((path.read_bytes(), tmp_path / "t"), (bytes(path), tmp_path / "t"), (path, b"t")):
+        with pytest.raises(ArgumentTypeError, match="a path is text or a path object, got bytes"):
+            quantize_file(*names, quantizer)  # type: ignore[arg-type]
+
+
+def test_what_the_page_says_of_names_links_and_values_that_are_no_numbers(tmp_path: Path) -> None:
+    odd = np.array([[np.nan, 1.0, -2.0, 0.0], [np.inf, 1.0, -2.0, 0.0], [1.0, 2.0, 3.0, 4.0]], np.float32)
+    write_burnpack(tmp_path / "odd", [("w", TensorData.from_array(odd), 1)])
+    (tmp_path / "elsewhere.bpk").write_bytes(b"old")
+    (tmp_path / "link.bpk").symlink_to("elsewhere.bpk")
+    quantize_file(tmp_path / "odd", tmp_path / "link", Quantizer(Calibration.MIN_MAX, BLOCKED))
+
+    assert not (tmp_path / "link.bpk").is_symlink()
+    assert (tmp_path / "elsewhere.bpk").read_bytes() == b"old"
+    with open_burnpack(tmp_path / "link") as pack:
+        codes = Tensor.from_record_data(pack["w"].data, CPU, DType.F32).codes()  # type: ignore[attr-defined]
+    assert codes.tolist() == [[0, 127, -127, 0], [127, 127, -127, 0], [32, 64, 95, 127]]

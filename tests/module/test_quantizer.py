@@ -213,3 +213,10 @@ def test_a_quantizer_calibrates_as_it_is_told(calibration: Calibration) -> None:
 def test_a_quantizer_and_its_parts_are_what_they_should_be(call: Callable[[], Any]) -> None:
     with pytest.raises(ArgumentTypeError):
         call()
+
+
+def test_a_parameter_without_axes_has_no_blocks_and_is_named() -> None:
+    module = Linear(weight=param(1, np.ones((2, 4))), bias=param(2, np.array(3.0)))
+    with pytest.raises(TensorError, match=r"a tensor without axes has no blocks of \[4\]") as caught:
+        module.quantize_weights(quantizer([4]))
+    assert "parameter: 'bias' of shape []" in caught.value.__notes__

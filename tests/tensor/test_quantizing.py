@@ -420,3 +420,19 @@ def test_a_tensor_of_many_tiles_is_quantised_as_its_parts_are(rows: int, block: 
     assert np.array_equal(whole.scales(), np.concatenate([p.scales() for p in parts]))
     dense = np.concatenate([p.dequantize().to_numpy() for p in parts])
     assert np.array_equal(whole.dequantize().to_numpy(), dense)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda tensor, how: tensor.quantize_dynamic(how),
+        lambda tensor, how: compute_range(how, tensor, MIN_MAX),
+        lambda tensor, how: tensor.quantize(how, QParams(Tensor.ones([1], CPU))),
+        lambda _, how: Tensor.from_record_data(TensorData(DType.qfloat(how), [], b"\1" * 5), CPU, DType.F32),
+    ],
+    ids=["quantize_dynamic", "compute_range", "quantize", "from_record_data"],
+)
+@pytest.mark.parametrize("store", [S.NATIVE, S.packed_u32(0)], ids=repr)
+def test_a_tensor_without_axes_has_no_blocks(ask: Any, store: QuantStore) -> None:
+    with pytest.raises(TensorError):
+        ask(Tensor.from_data(3.0, CPU), scheme(store=store, block=[2, 4]))
