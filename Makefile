@@ -16,7 +16,7 @@ help:
 	@echo "make lint      format, lint, types, import order"
 	@echo "make bench     speed and memory beside their peers (installs PyTorch: several GB on Linux)"
 	@echo "make faults    every fault of a save and a read, and fuzzing: about 11 minutes (SCALE=0.1 fuzzes less)"
-	@echo "make mutants   mutants of the reference, judged by the cases alone: about 10 minutes; build/mutants.md"
+	@echo "make mutants   mutants of the reference, judged by the cases alone: about 20 minutes; build/mutants.md"
 	@echo "make matrix    every subject that can run here, and who reads whose files: build/matrix/matrix.html"
 	@echo "make wgpu      real Burn on several executing devices (needs cargo and OpenGL; a build of a quarter of an hour or more)"
 	@echo "make record    ask real Burn again and write its answers into the cases (needs cargo)"
