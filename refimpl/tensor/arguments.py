@@ -44,7 +44,21 @@ def as_ints(values: object, what: str) -> list[int]:
     Raises:
         ArgumentTypeError: one is no integer.
     """
+    if isinstance(values, (dict, set, frozenset, bytes, bytearray)):
+        raise ArgumentTypeError(
+            f"{what} is one of several integers in order, not of {values!r}", hint="[2, 3]"
+        )
     return [as_int(value, what) for value in (values if isinstance(values, Iterable) else [values])]
+
+
+def check_bool(value: object, what: str, clause: str | None = None) -> None:
+    """Refuse what is neither True nor False, though Python would take it for one of them.
+
+    Raises:
+        ArgumentTypeError: it is neither.
+    """
+    if value is not True and value is not False:
+        raise ArgumentTypeError(f"{what} is True or False, got {value!r}", clause=clause)
 
 
 def check_device(device: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import TensorError
 from .dtype import DType
-from .quiet import Quiet
+from .quiet import Quiet, no_memory
 
 _QUIET = Quiet()
 
@@ -49,7 +50,14 @@ def _convert(array: NDArray[Any], source: DType, target: DType) -> NDArray[Any]:
 
 def narrowed(array: NDArray[Any], target: DType) -> NDArray[Any]:
     """`array` as `target`; F16 and BF16 are rounded from F32, as Burn's `half` does."""
-    return _QUIET.run(_narrow, array, target)  # type: ignore[no-any-return]
+    return _quietly(_narrow, array, target)
+
+
+def _quietly(function: Callable[..., NDArray[Any]], *arguments: Any) -> NDArray[Any]:
+    try:
+        return _QUIET.run(function, *arguments)  # type: ignore[no-any-return]
+    except MemoryError as error:
+        raise no_memory(error) from error
 
 
 def _narrow(array: NDArray[Any], target: DType) -> NDArray[Any]:
@@ -67,7 +75,7 @@ def saturated(array: NDArray[Any], source: DType, target: DType) -> NDArray[Any]
 
     Burn: burn_flex, `float_into_int`, `int_cast`, `int_into_float`, `float_cast`
     """
-    return _QUIET.run(_saturate, array, source, target)  # type: ignore[no-any-return]
+    return _quietly(_saturate, array, source, target)
 
 
 def _saturate(array: NDArray[Any], source: DType, target: DType) -> NDArray[Any]:

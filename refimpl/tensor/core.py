@@ -18,6 +18,8 @@ from .device import Device
 from .dtype import DType, Kind
 from .gradient import LEAF, NON_LEAF, PLAIN, UNTRACKED, GradState
 from .namespace import Space, space_of
+from .observer import NOBODY
+from .quiet import no_memory
 
 if TYPE_CHECKING:
     pass
@@ -183,7 +185,10 @@ class AnyTensor(Value):
         Burn: burn_tensor::Tensor::into_data
         Clauses: BPK-10.
         """
-        return TensorData.from_array(self._space.to_host(self._array), self.dtype)
+        try:
+            return TensorData.from_array(self._space.to_host(self._array), self.dtype)
+        except MemoryError as error:
+            raise no_memory(error) from error
 
     into_data = to_data
 
@@ -214,7 +219,7 @@ class AnyTensor(Value):
                     f"elements of {self.dtype} become {np.dtype(dtype)} only in a copy"
                 )
             return array.astype(dtype)
-        return array.copy() if copy else array
+        return self._run(np.copy, array) if copy else array
 
     def __dlpack__(self, **how: Any) -> Any:
         array = self.array
@@ -277,7 +282,10 @@ class AnyTensor(Value):
     # -- operands
 
     def _run(self, function: Callable[..., Any], *arrays: Any, **named: Any) -> Any:
-        return self.device.space.quiet.run(function, *arrays, **named)
+        try:
+            return self.device.space.quiet.run(function, *arrays, **named)
+        except MemoryError as error:
+            raise no_memory(error) from error
 
 
 T = TypeVar("T", bound=AnyTensor)
@@ -291,7 +299,9 @@ def make(cls: type[T], array: Any, device: Device, dtype: DType, state: GradStat
     made.dtype = dtype
     made.grad_state = state
     made.__class__ = cls
-    observer.current.allocated(device, array)
+    told = observer.current
+    if told is not NOBODY:
+        told.allocated(device, array)
     return made
 
 

@@ -99,9 +99,15 @@ class TensorData(Value):
         Raises:
             UnsupportedDTypeError: Burn has no such elements, or `dtype` has others.
         """
+        if not isinstance(array, np.ndarray):
+            raise ArgumentTypeError(
+                f"tensor data is made from a NumPy array here, got {type(array).__name__}",
+                clause="BPK-10",
+                hint="numpy.asarray makes one",
+            )
         if dtype is None:
             dtype = DType.of(array.dtype)
-        elif array.dtype != dtype.numpy:
+        elif array.dtype != _dtype(dtype).numpy:
             raise UnsupportedDTypeError(
                 f"an array of {array.dtype} does not hold elements of {dtype}", clause="BPK-10"
             )
@@ -119,8 +125,14 @@ class TensorData(Value):
         if self._bytes is not None:
             return self._bytes
         assert self._provider is not None
-        given = memoryview(self._provider())
-        return _flat(given).toreadonly()
+        given = self._provider()
+        try:
+            return _flat(memoryview(given)).toreadonly()
+        except TypeError as error:
+            raise ArgumentTypeError(
+                f"the function of deferred data gives its bytes, but gave {type(given).__name__}",
+                clause="BPK-17",
+            ) from error
 
     def to_numpy(self) -> NDArray[Any]:
         """The values as a read-only array; the serialised bytes for a quantised dtype.

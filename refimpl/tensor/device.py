@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .settings import DeviceSettings
 
 KINDS: Final = ("cpu", "sim", "cuda")
-_TEXT: Final = re.compile(r"(cpu|(?:sim|cuda):(\d+))(\+autodiff(\(balanced\))?)?", re.ASCII)
+_TEXT: Final = re.compile(r"(cpu|(?:sim|cuda):(\d{1,20}))(\+autodiff(\(balanced\))?)?", re.ASCII)
 
 
 class GradientCheckpointing(Enum):
@@ -85,6 +85,8 @@ class Device(Value):
             )
         if type(index) is not int:
             raise InvalidArgumentError(f"a device index is an integer, got {index!r}", clause="DEV-12")
+        if index >= 2**64:
+            raise InvalidArgumentError("a device index is below 2^64", clause="DEV-12")
         if index < 0:
             raise InvalidArgumentError(f"device index must be non-negative: {index!r}", clause="DEV-12")
         if kind == "cpu" and index != 0:

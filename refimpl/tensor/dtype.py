@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 import ml_dtypes
 import numpy as np
 
-from ..errors import UnsupportedDTypeError
+from ..errors import ArgumentTypeError, UnsupportedDTypeError
 from .scheme import QuantScheme
 
 
@@ -60,6 +60,12 @@ class DType:
     @classmethod
     def qfloat(cls, scheme: QuantScheme) -> DType:
         """The dtype of tensors quantised by `scheme`."""
+        if not isinstance(scheme, QuantScheme):
+            raise ArgumentTypeError(
+                f"a quantised dtype is that of a QuantScheme, got {scheme!r}",
+                clause="QNT-5",
+                hint="DType.qfloat(QuantScheme(value=QuantValue.Q8S))",
+            )
         return cls(f"QFloat({scheme!r})", Kind.QUANTIZED, 0, scheme)
 
     @classmethod
@@ -69,7 +75,7 @@ class DType:
         Raises:
             UnsupportedDTypeError: there is none.
         """
-        found = _BY_NAME.get(name)
+        found = _BY_NAME.get(name) if isinstance(name, str) else None
         if found is None:
             raise UnsupportedDTypeError(
                 f"no dtype is called {name!r}", clause="BPK-7", hint=f"dtypes are {', '.join(_BY_NAME)}"
@@ -84,7 +90,7 @@ class DType:
             UnsupportedDTypeError: Burn has no such elements (complex numbers, text, objects, ...).
         """
         try:
-            found = _OF_NUMPY.get(np.dtype(dtype))
+            found = None if dtype is None else _OF_NUMPY.get(np.dtype(dtype))  # to NumPy None is float64
         except TypeError:
             found = None
         if found is None:

@@ -19,6 +19,7 @@ from .gradient import LEAF
 from .namespace import Space
 from .numeric import NumericTensor, as_bool
 from .operands import check_matmul, expect, no_matrices, of_operands, unlike_factors
+from .quiet import no_memory
 
 if TYPE_CHECKING:
     from .bool_tensor import BoolTensor
@@ -82,6 +83,8 @@ class FloatArithmetic(NumericTensor):
         except ValueError:
             check_matmul(self, other)
             raise
+        except MemoryError as error:
+            raise no_memory(error) from error
         if min(lhs.ndim, rhs.ndim) < 2:  # NumPy multiplies vectors as well
             raise no_matrices(self, other)
         return make(type(self), array, device, dtype, state)
@@ -113,9 +116,9 @@ class FloatArithmetic(NumericTensor):
         space: Space = self.device.space
         dtype = self.dtype
         if dtype.itemsize == 2:
-            wide = space.quiet.run(function, space.astype(self._array, _F32))
+            wide = self._run(function, space.astype(self._array, _F32))
             return self._with(space.astype(space.asarray(wide), dtype))
-        return self._with(space.quiet.run(function, self._array))
+        return self._with(self._run(function, self._array))
 
     def exp(self) -> Self:
         """The exponential."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from ..errors import TensorError, UnsupportedDTypeError
 from . import gradient
 from .activations import Activations
-from .arguments import check_device, check_dtype
+from .arguments import check_bool, check_device, check_dtype
 from .core import AnyTensor
 from .data import TensorData
 from .device import Device
@@ -17,6 +17,7 @@ from .gradient import LEAF
 from .int_tensor import IntTensor
 from .random import seed
 from .settings import locked_settings
+from .shaping import several
 
 if TYPE_CHECKING:
     from .bool_tensor import BoolTensor
@@ -87,6 +88,8 @@ class Tensor(Activations):
 
         Clauses: PAR-40.
         """
+        if type(require_grad) is not bool:
+            check_bool(require_grad, "whether a gradient is required", "PAR-40")  # type: ignore[unreachable]
         before = self.grad_state
         after = gradient.required(before) if require_grad else gradient.untracked(before)
         return self if after is before else self._made(self._array, self.device, self.dtype, after)
@@ -136,7 +139,8 @@ class Tensor(Activations):
     @classmethod
     def cat(cls, tensors: Sequence[Self], dim: int) -> Self:
         """As for every kind; quantised tensors are quantised anew by the scheme of the first (QNT-34)."""
-        if any(isinstance(tensor, Tensor) and tensor.dtype.is_quantized for tensor in tensors or ()):
+        tensors = several("Cat", tensors)
+        if any(isinstance(tensor, Tensor) and tensor.dtype.is_quantized for tensor in tensors):
             joined: Self = AnyTensor.classes[Kind.QUANTIZED]._concatenated(tensors, dim)  # type: ignore[attr-defined]
             return joined
         return super().cat(tensors, dim)

@@ -11,6 +11,7 @@ from .float_tensor import Tensor
 from .gradient import LEAF
 from .int_tensor import IntTensor
 from .operands import expect, of_operands, same_dtype
+from .quiet import no_memory
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -46,6 +47,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         array = device.space.quiet.run(_affine, x, w, b)
     except (ValueError, AttributeError):  # other ranks, extents that do not fit, operands that are no tensors
         return _linear_by_parts(input, weight, bias)
+    except MemoryError as error:
+        raise no_memory(error) from error
     return make(Tensor, array, device, dtype, state)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import DeviceError, UnsupportedDTypeError
 from .device import Device
 from .dtype import DType
-from .quiet import Quiet
+from .quiet import Quiet, no_memory
 
 
 class Space:
@@ -50,7 +50,10 @@ class Space:
 
     def astype(self, array: Any, dtype: DType) -> Any:
         """The elements of `array` converted as the library does."""
-        return array.astype(dtype.numpy)
+        try:
+            return array.astype(dtype.numpy)
+        except MemoryError as error:
+            raise no_memory(error) from error
 
     def asarray(self, value: Any) -> Any:
         """An array of this library for a result of its own, which can be a scalar."""

@@ -18,6 +18,7 @@ from .dtype import DType, Kind
 from .gradient import LEAF, NON_LEAF
 from .namespace import Space
 from .operands import common_shape, no_extreme, of_operands, same_dtype
+from .quiet import no_memory
 from .settings import locked_settings
 from .shaping import ShapedTensor
 
@@ -67,6 +68,8 @@ class NumericTensor(ShapedTensor):
         except ValueError:
             common_shape(name, self.shape, operand.shape)
             raise
+        except MemoryError as error:
+            raise no_memory(error) from error
         if type(array) is not ndarray:  # NumPy gives a scalar for arrays of rank 0
             array = device.space.asarray(array)
         return make(type(self), array, device, dtype, state)

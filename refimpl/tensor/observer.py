@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from .device import Device
 
@@ -22,8 +22,9 @@ class Observer:
         """A tensor went to other hardware, where its storage is `array`."""
 
 
+NOBODY: Final = Observer()
 #: Whoever is told; at first nobody.
-current = Observer()
+current = NOBODY
 
 
 @contextmanager

@@ -9,6 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ResourceError
+
+
+def no_memory(error: Exception) -> ResourceError:
+    """What an operation raises whose result has no place; NumPy's words name its shape and elements."""
+    return ResourceError(f"no memory for the result of an operation on tensors: {error}")
+
 
 class Quiet(threading.local):
     """Runs array functions with NumPy's floating-point warnings off, in this thread.

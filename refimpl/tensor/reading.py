@@ -42,7 +42,7 @@ def _of_values(value: Any) -> tuple[NDArray[Any], DType]:
             f"a tensor is made of numbers in equal rows, got {type(value).__name__}: {error}",
             hint="pass a NumPy array, or nested lists of numbers whose rows are equally long",
         ) from error
-    if array.dtype == object and array.size and all(isinstance(v, int) for v in array.ravel()):
+    if array.dtype == object and any(isinstance(v, int) and not -(2**63) <= v < 2**64 for v in array.flat):
         raise InvalidArgumentError("an integer of more than 64 bits has no place in a tensor")
     if not array.size and not names_its_dtype(value):
         array = array.astype(np.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from .core import AnyTensor, Number
 from .creation import CreatedTensor
 from .dtype import Kind
 from .operands import common_shape, debug_shape, expect, of_operands, same_dtype
+from .quiet import no_memory
 
 if TYPE_CHECKING:
     from .bool_tensor import BoolTensor
@@ -185,7 +186,10 @@ class ShapedTensor(CreatedTensor):
             raise InvalidArgumentError(f"a tensor is repeated at least 0 times, not {times}")
         at = as_dim(dim, self.rank, "Repeat")
         reps = tuple(times if i == at else 1 for i in range(self.rank))
-        repeated = self._run(self._space.xp.tile, self._array, reps)
+        try:
+            repeated = self._run(self._space.xp.tile, self._array, reps)
+        except ValueError as error:  # more elements than an array of NumPy can have
+            raise no_memory(error) from error
         return self._with(repeated) if times else self._fresh(repeated)
 
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Self:
@@ -271,7 +275,8 @@ class ShapedTensor(CreatedTensor):
             TensorError: there are none, or their other extents or dtypes differ.
             DeviceMismatchError: they are on different hardware.
         """
-        first = next(iter(tensors)) if tensors else _of_nothing()
+        tensors = several("Cat", tensors)
+        first: Self = next(iter(tensors)) if tensors else _of_nothing()
         for tensor in tensors:
             expect("Cat", cls, tensor)
         at = as_dim(dim, first.rank, "Cat")
@@ -300,6 +305,7 @@ class ShapedTensor(CreatedTensor):
     @classmethod
     def stack(cls, tensors: Sequence[Self], dim: int = 0) -> Self:
         """The tensors, of one shape, along a new axis `dim`."""
+        tensors = several("Stack", tensors)
         for tensor in tensors:
             expect("Stack", cls, tensor)
         if len({t.shape for t in tensors}) > 1:
@@ -321,6 +327,20 @@ class ShapedTensor(CreatedTensor):
     def mask_fill(self, mask: BoolTensor, value: Number) -> Self:
         """`value` where `mask` is true, the elements of this tensor elsewhere."""
         return ShapedTensor.mask_where(self, mask, self._full(self.shape, value, self.device, self.dtype))
+
+
+def several(operation: str, tensors: Any) -> tuple[Any, ...]:
+    """`tensors` one after the other; one tensor alone is refused, since it would be taken apart.
+
+    Raises:
+        ArgumentTypeError: they are not several.
+    """
+    if isinstance(tensors, AnyTensor) or not isinstance(tensors, Iterable):
+        raise ArgumentTypeError(
+            f"{operation} takes several tensors, got {type(tensors).__name__}",
+            hint="put them into a list: [first, second]",
+        )
+    return tuple(tensors)
 
 
 def _within_numpys_limits(operation: str, run: Callable[..., Any], *arguments: Any) -> Any:

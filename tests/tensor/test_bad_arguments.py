@@ -10,6 +10,7 @@ import pytest
 
 from refimpl.errors import RefimplError, ResourceError
 from refimpl.param.param import Param
+from refimpl.tensor.data import TensorData
 from refimpl.tensor.device import Device
 from refimpl.tensor.dtype import DType
 from refimpl.tensor.module_functions import embedding, layer_norm, linear
@@ -52,6 +53,30 @@ ASKS: dict[str, Callable[[], Any]] = {
     "unsqueeze": lambda: X.unsqueeze("a"),
     "permute": lambda: X.permute(1),
     "stack": lambda: Tensor.stack([1, 2], 0),  # type: ignore[list-item]
+    "reshape to a dictionary": lambda: X.reshape({6: 1}),
+    "zeros of a dictionary": lambda: Tensor.zeros({1: 2}, SIM),  # type: ignore[arg-type]
+    "zeros of a set": lambda: Tensor.zeros({1, 2}, SIM),  # type: ignore[arg-type]
+    "zeros of bytes": lambda: Tensor.zeros(b"12", SIM),
+    "set_require_grad": lambda: X.autodiff().set_require_grad(1),
+    "a quantised dtype": lambda: DType.qfloat(None),  # type: ignore[arg-type]
+    "a dtype of None": lambda: DType.of(None),
+    "a dtype by a list": lambda: DType.parse([]),  # type: ignore[arg-type]
+    "stack of a tensor": lambda: Tensor.stack(X, 0),
+    "stack of nothing": lambda: Tensor.stack(None, 0),  # type: ignore[arg-type]
+    "device of many digits": lambda: Device.parse("sim:" + "9" * 5000),
+    "device, an index of many digits": lambda: Device("sim", 10**5000),
+    "device, an index past 64 bits": lambda: Device("sim", 2**64),
+    "data, nothing": lambda: TensorData(None, None, None),  # type: ignore[arg-type]
+    "data, dtype": lambda: TensorData(ANY, [1], b"a"),
+    "data, shape": lambda: TensorData(DType.U8, None, b"a"),  # type: ignore[arg-type]
+    "data, extent": lambda: TensorData(DType.U8, [1.0], b"a"),  # type: ignore[list-item]
+    "data, bytes": lambda: TensorData(DType.U8, [1], None),  # type: ignore[arg-type]
+    "data, array": lambda: TensorData.from_array(None),  # type: ignore[arg-type]
+    "data, array's dtype": lambda: TensorData.from_array(np.ones(1), ANY),
+    "deferred, provider": lambda: TensorData.deferred(DType.F32, [2], 8, None),  # type: ignore[arg-type]
+    "deferred, bytes": lambda: TensorData.deferred(DType.F32, [2], -8, lambda: b""),
+    "deferred, no number of bytes": lambda: TensorData.deferred(DType.F32, [2], True, lambda: b""),
+    "deferred, given": lambda: TensorData.deferred(DType.F32, [2], 8, lambda: None).bytes,  # type: ignore
     "stack of none": lambda: Tensor.stack([], 0),
     "cat of a tensor": lambda: Tensor.cat(X, 0),
     "cat of numbers": lambda: Tensor.cat([1, 2], 0),  # type: ignore[list-item]
@@ -97,6 +122,10 @@ def test_it_is_refused_with_an_error_of_ours(name: str) -> None:
         (lambda: Tensor.from_data(None, SIM), "made of numbers, got NoneType", "nested lists"),
         (lambda: Tensor.from_data(Param.from_tensor(X), SIM), "got Param", "param.val()"),
         (lambda: Tensor.from_data([[X]], SIM), "got a list of Tensor", "Tensor.stack"),
+        (lambda: Tensor.cat(X, 0), "Cat takes several tensors, got Tensor", "[first, second]"),
+        (lambda: Tensor.cat(None, 0), "Cat takes several tensors, got NoneType", "[first, second]"),  # type: ignore[arg-type]
+        (lambda: Tensor.from_data(np.array([1], object), SIM), "got elements of object", "astype"),
+        (lambda: Tensor.from_data(np.array([2**70], object), SIM), "an integer of more than 64 bits", ""),
         (lambda: Device("sim", 1.0), "a device index is an integer, got 1.0", ""),  # type: ignore[arg-type]
     ],
 )
@@ -141,3 +170,36 @@ def test_functions_of_layers_take_tensors(function: Callable[..., Any]) -> None:
 def test_what_no_memory_holds_is_said_as_that(make: Callable[[], object]) -> None:
     with pytest.raises(ResourceError, match="no memory for a tensor of"):
         make()
+
+
+HUGE = 2**24
+ROW, COLUMN = Tensor.ones([1], SIM).expand([1, HUGE]), Tensor.ones([1], SIM).expand([HUGE, 1])
+SQUARE: Any = Tensor.ones([1], SIM).expand([HUGE, HUGE])
+TRUTHS: Any = BoolTensor.ones([1], SIM).expand([HUGE, HUGE])
+NO_ROOM: dict[str, Callable[[], Any]] = {
+    "repeat_dim past every array": lambda: X.repeat_dim(0, 2**62),
+    "repeat_dim": lambda: X.repeat_dim(0, 2**45),
+    "matmul": lambda: COLUMN @ ROW,
+    "matmul of ints": lambda: COLUMN.int() @ ROW.int(),
+    "linear": lambda: linear(COLUMN, ROW, Tensor.ones([1], SIM).expand([HUGE])),
+    "broadcast": lambda: COLUMN + ROW,
+    "comparison": lambda: COLUMN > ROW,
+    "cast": lambda: SQUARE.cast(DType.F64),
+    "int": lambda: SQUARE.int(),
+    "of truths": lambda: TRUTHS.float(),
+    "not": lambda: ~TRUTHS,
+    "exp": lambda: SQUARE.exp(),
+    "cat": lambda: Tensor.cat([SQUARE, SQUARE], 0),
+    "stack": lambda: Tensor.stack([SQUARE, SQUARE], 0),
+    "mask": lambda: SQUARE.mask_where(TRUTHS, SQUARE),
+    "select": lambda: SQUARE.select(0, IntTensor.zeros([4], SIM).expand([4])).repeat_dim(0, 2**40),
+    "to_data": lambda: SQUARE.to_data(),
+    "a copy": lambda: np.array(SQUARE),
+}
+
+
+@pytest.mark.parametrize("name", NO_ROOM)
+def test_a_result_that_no_memory_holds_is_said_to_be_one(name: str) -> None:
+    with pytest.raises(ResourceError, match="no memory for the result of an operation") as raised:
+        NO_ROOM[name]()
+    assert isinstance(raised.value.__cause__, MemoryError | ValueError)
