@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from ..errors import BurnpackError
+from ..errors import ArgumentTypeError, BurnpackError
+from ..tensor.arguments import check_bool
 from .atomic import AtomicFile
 from .in_place import write_in_place
 from .limits import ReaderLimits
@@ -42,6 +43,13 @@ def open_burnpack(
     Burn: burn_pack::Reader::from_file, from_file_exact, from_bytes
     Clauses: BPK-18 to BPK-28.
     """
+    check_bool(exact, "`exact`", "BPK-28")
+    if limits is not None and not isinstance(limits, ReaderLimits):
+        raise ArgumentTypeError(
+            f"the limits of a reader are ReaderLimits, got {limits!r}",
+            clause="BPK-22",
+            hint="ReaderLimits(max_tensor_size=2**40)",
+        )
     if isinstance(path, (bytes, bytearray, memoryview)):
         return Pack(MemorySource(path), limits)
     name = path_text(path) if exact else existing(path_text(path))
@@ -84,6 +92,8 @@ def write_burnpack(
     Burn: burn_pack::Writer::write_to_file, write_to_file_in_place
     Clauses: BPK-11 to BPK-17, BPK-29 to BPK-33.
     """
+    for name, option in (("exact", exact), ("overwrite", overwrite), ("in_place", in_place)):
+        check_bool(option, f"`{name}`", "BPK-29")
     path = path_text(target) if exact else with_extension(path_text(target))
     planned = plan(entries, metadata, scalars)
     if in_place:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from ..errors import InvalidArgumentError
+
 MAX_METADATA_SIZE: Final = 100 * 1024 * 1024
 MAX_TENSOR_COUNT: Final = 100_000
 MAX_TENSOR_SIZE: Final = 10 * 1024**3
@@ -32,3 +34,10 @@ class ReaderLimits:
 
     max_file_size: int = MAX_FILE_SIZE
     max_tensor_size: int = MAX_TENSOR_SIZE
+
+    def __post_init__(self) -> None:
+        for name, size in (("max_file_size", self.max_file_size), ("max_tensor_size", self.max_tensor_size)):
+            if type(size) is not int or size < 0:
+                raise InvalidArgumentError(
+                    f"{name} is a number of bytes from 0, got {size!r}", clause="BPK-22"
+                )
