@@ -101,15 +101,6 @@ def wrap_init(cls: type[Module], complete: Callable[[Module], None], *, own: boo
     cls.__signature__ = inspect.signature(made)  # type: ignore[attr-defined]
 
 
-def no_visitor(wanted: str, given: object) -> ArgumentTypeError:
-    """The error for a traversal by something that is no visitor or mapper."""
-    return ArgumentTypeError(
-        f"a module is walked by a {wanted}, got {given!r}",
-        clause="MOD-2",
-        hint=f"make a subclass of {wanted}, and give an instance of it",
-    )
-
-
 def _holds_node(value: object) -> bool:
     if isinstance(value, (tuple, list)):
         return any(map(_holds_node, value))

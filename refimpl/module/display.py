@@ -10,6 +10,7 @@ from ..param.flag import Flag
 from ..param.param import Param
 from ..param.running import RunningState
 from ..rust_text import debug_bool, debug_float, debug_str, display_float
+from ..tensor.arguments import check_bool
 from ..tensor.tensor import BoolTensor, IntTensor, Tensor
 from .fields import Field, Role, constant_parts
 from .walk import Constant, Dynamic, Form, Optional, Sequence, Tuple, form_of
@@ -17,6 +18,7 @@ from .walk import Constant, Dynamic, Form, Optional, Sequence, Tuple, form_of
 if TYPE_CHECKING:
     from .module import Module
 
+_SWITCHES = ("show_param_id", "show_all_attributes", "show_num_parameters", "new_line_after_attribute")
 _KINDS = {Tensor: "float", IntTensor: "int", BoolTensor: "bool"}
 
 
@@ -36,6 +38,11 @@ class DisplaySettings:
     level: int = 1
 
     def __post_init__(self) -> None:
+        for name in _SWITCHES:
+            if getattr(self, name) is not None:
+                check_bool(getattr(self, name), f"`{name}`", "DSP-1")
+        if type(self.level) is not int or self.level < 0:
+            raise InvalidArgumentError(f"a level is an integer from 0, got {self.level!r}", clause="DSP-1")
         size = self.indentation_size
         if size is not None and (type(size) is not int or size < 0):
             raise InvalidArgumentError(f"an indentation is an integer from 0, got {size!r}", clause="DSP-1")
@@ -66,8 +73,7 @@ class DisplaySettings:
 
     def inherit(self, outer: DisplaySettings) -> DisplaySettings:
         """What a module's own settings become under those passed down: whatever the outer ones set wins."""
-        names = ("show_param_id", "show_all_attributes", "show_num_parameters", "new_line_after_attribute")
-        kept = {name: getattr(outer, name) for name in (*names, "indentation_size")}
+        kept = {name: getattr(outer, name) for name in (*_SWITCHES, "indentation_size")}
         return replace(self, level=outer.level, **{n: v for n, v in kept.items() if v is not None})
 
     def level_up(self) -> Self:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..errors import ArgumentTypeError
 from ..param.flag import Flag
 from ..param.group import ParamGroup, checked_group
 from ..param.param import Param
 from ..param.traversal import ModuleMapper, PathMapper
+from ..tensor.arguments import check_bool
 from ..tensor.tensor import Tensor
 
 
@@ -14,10 +14,7 @@ class SetRequireGrad(ModuleMapper):
     """Gives every float parameter the gradient setting; flags stay (MOD-43)."""
 
     def __init__(self, require_grad: bool) -> None:
-        if not isinstance(require_grad, bool):
-            raise ArgumentTypeError(
-                f"whether a gradient is required is True or False, got {require_grad!r}", clause="MOD-43"
-            )
+        check_bool(require_grad, "whether a gradient is required", "MOD-43")
         self._require_grad = require_grad
 
     def map_float(self, param: Param[Tensor]) -> Param[Tensor]:

@@ -67,19 +67,19 @@ class Lora(Reparameterizer):
     param_group: ParamGroup = field(default_factory=ParamGroup.all)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.rank, int) or isinstance(self.rank, bool) or self.rank < 0:
+        if type(self.rank) is not int or self.rank < 0:
             raise InvalidArgumentError(
-                f"the rank of LoRA is an integer from 1, got {self.rank!r}", clause="LRA-1"
+                f"the rank of LoRA is an integer from 1, got {self.rank!r:.40}", clause="LRA-1"
             )
+        if self.rank >= 2**64:
+            raise InvalidArgumentError("the rank of LoRA is below 2^64", clause="LRA-1")
         if self.rank == 0:
             raise PanicError("LoRA rank must be greater than 0, got 0", clause="LRA-1")
         if self.dtype is not None and not (isinstance(self.dtype, DType) and self.dtype.is_float):
             raise InvalidArgumentError(f"the factors of LoRA are floats, got {self.dtype!r}", clause="LRA-4")
-        if not isinstance(self.alpha, int | float) or not isinstance(self.init_std, int | float | None):
-            raise ArgumentTypeError(
-                f"alpha and init_std of LoRA are numbers, got {self.alpha!r} and {self.init_std!r}",
-                clause="LRA-1",
-            )
+        _check_number("alpha", self.alpha)
+        if self.init_std is not None:
+            _check_number("init_std", self.init_std)
         if not isinstance(self.param_group, ParamGroup):
             raise ArgumentTypeError(f"LoRA takes a ParamGroup, got {self.param_group!r}", clause="LRA-1")
 
@@ -129,6 +129,16 @@ class QLora(Reparameterizer):
     def reparameterize(self, path: str, param: Param[Tensor]) -> tuple[Param[Tensor], LoraAdapter | None]:
         """`param` quantised if the quantizer selects it, frozen, and perhaps with an adapter."""
         return self.lora.reparameterize(path, self.quantizer.at_path(param, path))
+
+
+def _check_number(name: str, value: object) -> None:
+    """Refuse what is no f64; NaN and infinity are, as in Burn."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ArgumentTypeError(f"{name} of LoRA is a number, got {value!r}", clause="LRA-1")
+    try:
+        float(value)
+    except OverflowError as error:
+        raise InvalidArgumentError(f"{name} of LoRA is beyond every float", clause="LRA-1") from error
 
 
 def _factor(tensor: Tensor, dtype: DType) -> Param[Tensor]:

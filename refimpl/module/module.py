@@ -17,10 +17,10 @@ from typing import (
     get_type_hints,
 )
 
-from ..errors import ModuleDefinitionError
-from ..param.traversal import ModuleMapper, ModuleVisitor
+from ..errors import ArgumentTypeError, ModuleDefinitionError
+from ..param.traversal import ModuleMapper, ModuleVisitor, no_visitor
 from ..tensor.device import Device
-from .definition import no_visitor, refuse_names, refuse_shared_nodes, wrap_init
+from .definition import refuse_names, refuse_shared_nodes, wrap_init
 from .display import Content, DisplaySettings, debug_struct, format_module
 from .fields import Field, Role, field, form
 from .trait import ModuleTrait
@@ -152,6 +152,8 @@ class Module(ModuleTrait):
             enter, leave, values = visitor.enter_module, visitor.exit_module, self.__dict__
         except AttributeError:
             raise no_visitor("ModuleVisitor", visitor) from None
+        if isinstance(visitor, type):  # which has the methods too, unbound
+            raise no_visitor("ModuleVisitor", visitor)
         for name, key, owner, shape in self._table:
             enter(name, owner)
             if shape is NODE:
@@ -170,6 +172,8 @@ class Module(ModuleTrait):
             enter, leave, values = mapper.enter_module, mapper.exit_module, self.__dict__
         except AttributeError:
             raise no_visitor("ModuleMapper", mapper) from None
+        if isinstance(mapper, type):
+            raise no_visitor("ModuleMapper", mapper)
         changed: dict[str, Any] | None = None
         for name, key, owner, shape in self._table:
             old = values[key]
@@ -297,6 +301,10 @@ class Module(ModuleTrait):
         Burn: ModuleDisplay::format
         Clauses: DSP-6, DSP-12, DSP-21.
         """
+        if settings is not None and not isinstance(settings, DisplaySettings):
+            raise ArgumentTypeError(
+                f"a module is written under DisplaySettings, got {settings!r}", clause="DSP-6"
+            )
         return format_module(self, DisplaySettings() if settings is None else settings)
 
     def __str__(self) -> str:

@@ -30,7 +30,15 @@ class ApplyReparameterization(PathMapper):
 
     def map_float(self, param: Param[Tensor]) -> Param[Tensor]:
         """The base that is stored in place of `param`, with what is attached to it."""
-        base, attached = self._reparameterizer.reparameterize(self.path, param)
+        given = self._reparameterizer.reparameterize(self.path, param)
+        if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[0], Param):
+            raise ArgumentTypeError(
+                f"a reparameterizer gives a Param and what is attached to it or None, got {given!r} "
+                f"for parameter {self.path!r}",
+                clause="REP-2",
+                hint="return param, None to leave it as it is",
+            )
+        base, attached = given
         if attached is None:
             return base
         if not isinstance(attached, Reparameterization):

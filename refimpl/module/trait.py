@@ -7,7 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Self
 
 from ..errors import ArgumentTypeError, EmptyGroupWarning, PanicError, RecordError
-from ..param.group import ParamGroup
+from ..param.group import ParamGroup, checked_group
 from ..param.param_id import ParamId
 from ..param.reparameterization import Reparameterizer
 from ..param.traversal import ModuleMapper, ModuleNode, ParamIdLister
@@ -139,7 +139,7 @@ class ModuleTrait(ModuleNode):
 
     def into_record_group(self, group: ParamGroup) -> ModuleRecord:
         """The record of the parameters that `group` selects; no other is read (MOD-55, REC-6)."""
-        record = ModuleRecord.collect(self, group)
+        record = ModuleRecord.collect(self, checked_group(group))
         if not len(record):
             _warn_empty(group, "into_record_group")
         return record

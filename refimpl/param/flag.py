@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..tensor.arguments import check_bool
+
 
 @dataclass(frozen=True, slots=True)
 class Flag:
@@ -17,6 +19,9 @@ class Flag:
     """
 
     value: bool
+
+    def __post_init__(self) -> None:
+        check_bool(self.value, "a flag", "FLG-1")
 
     def is_enabled(self) -> bool:
         """Whether the flag is on."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar, cast, overload
 
 from ..errors import ArgumentTypeError
-from ..tensor.arguments import as_shape
+from ..tensor.arguments import as_shape, check_bool
 from ..tensor.device import Device
 from ..tensor.settings import settings
 from ..tensor.tensor import BoolTensor, IntTensor, Tensor
@@ -17,7 +17,7 @@ from .mapper import NO_MAPPER, ParamMapper
 from .param_id import ParamId
 from .reparameterization import Reparameterization
 from .replacing import ReplacedParam, checked_id
-from .traversal import ModuleMapper, ModuleNode, ModuleVisitor
+from .traversal import ModuleMapper, ModuleNode, ModuleVisitor, no_visitor
 from .value import KIND_OF, ParameterValue, is_active, set_require_grad
 
 T = TypeVar("T", bound=ParameterValue)
@@ -150,10 +150,9 @@ class Param(ReplacedParam[T], ModuleNode, Generic[T]):
                 f"got {kind!r}, {init!r} and {device!r}",
                 clause="PAR-16",
             )
-        pending = Uninitialized(init, device, bool(require_grad), as_shape(shape))
-        return Param._make(
-            checked_id(id), LazyCell.uninitialized(kind, pending), NO_MAPPER, bool(require_grad)
-        )
+        check_bool(require_grad, "whether a gradient is required", "PAR-16")
+        pending = Uninitialized(init, device, require_grad, as_shape(shape))
+        return Param._make(checked_id(id), LazyCell.uninitialized(kind, pending), NO_MAPPER, require_grad)
 
     @staticmethod
     def from_mapped_value(id: ParamId, value: V, mapper: ParamMapper[V]) -> Param[V]:
@@ -205,14 +204,19 @@ class Param(ReplacedParam[T], ModuleNode, Generic[T]):
             return
         me: Any = self
         kind = self._cell.kind
-        if kind is Tensor:
-            visitor.visit_float(me)
-        elif kind is IntTensor:
-            visitor.visit_int(me)
-        elif kind is BoolTensor:
-            visitor.visit_bool(me)
-        else:
-            visitor.visit_flag(me)
+        try:
+            if kind is Tensor:
+                visitor.visit_float(me)
+            elif kind is IntTensor:
+                visitor.visit_int(me)
+            elif kind is BoolTensor:
+                visitor.visit_bool(me)
+            else:
+                visitor.visit_flag(me)
+        except (AttributeError, TypeError):
+            if hasattr(visitor, "visit_float") and not isinstance(visitor, type):
+                raise
+            raise no_visitor("ModuleVisitor", visitor) from None
 
     def _map_with(self, mapper: ModuleMapper) -> Param[T]:
         attached = self._reparameterization

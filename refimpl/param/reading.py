@@ -151,6 +151,12 @@ class ReadParam(Generic[T]):
     def reparameterization(self) -> Reparameterization | None: ...
     def reparameterization(self, kind: type[Any] = Reparameterization) -> Any:
         """What is attached to the parameter, when it is of type `kind` (REP-12)."""
+        if not isinstance(kind, type):
+            raise ArgumentTypeError(
+                f"a reparameterization is asked for by its class, got {kind!r}",
+                clause="REP-12",
+                hint="param.reparameterization(LoraAdapter), or without an argument for any",
+            )
         attached = self._reparameterization
         return attached if isinstance(attached, kind) else None
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar
 
 from ..errors import ArgumentTypeError
+from ..tensor.arguments import check_bool
 from ..tensor.device import Device
 from .lazy import LazyCell, Uninitialized
 from .mapper import NO_MAPPER, ParamMapper
@@ -34,6 +35,7 @@ class ReplacedParam(ReadParam[T], Generic[T]):
         return self._id, self.base(), mapper
 
     def _mapped(self, func: Callable[[T], T]) -> Self:
+        check_function("map", func)
         value = func(self.base())
         self._same_kind(value)
         return self._make(self._id, LazyCell.initialized(value), self._mapper, self._is_active)
@@ -48,6 +50,7 @@ class ReplacedParam(ReadParam[T], Generic[T]):
         Burn: Param::load_mapper
         Clauses: PAR-34, PAR-35.
         """
+        check_function("load_mapper", func)
         return self._with(self._by_value("load_mapper"), mapper=ParamMapper(func, self._mapper.save))
 
     def save_mapper(self, func: Callable[[T], T]) -> Self:
@@ -56,6 +59,7 @@ class ReplacedParam(ReadParam[T], Generic[T]):
         Burn: Param::save_mapper
         Clauses: PAR-34, PAR-35.
         """
+        check_function("save_mapper", func)
         return self._with(self._by_value("save_mapper"), mapper=ParamMapper(self._mapper.load, func))
 
     def init_mapper(self, func: Callable[[T], T]) -> Self:
@@ -66,6 +70,7 @@ class ReplacedParam(ReadParam[T], Generic[T]):
         Burn: Param::init_mapper
         Clauses: PAR-27, PAR-28, PAR-29, PAR-30, PAR-31, PAR-32, PAR-33.
         """
+        check_function("init_mapper", func)
         pending = self._pending()
         if pending is None:
             return self._mapped(func)
@@ -96,6 +101,8 @@ class ReplacedParam(ReadParam[T], Generic[T]):
         Burn: Param::set_require_grad
         Clauses: PAR-36, PAR-39, PAR-40, PAR-41, PAR-43.
         """
+        if type(require_grad) is not bool:
+            check_bool(require_grad, "whether a gradient is required", "PAR-36")  # type: ignore[unreachable]
         cell = self._cell
         value = cell.value
         if value is not None:
@@ -218,6 +225,20 @@ class ReplacedParam(ReadParam[T], Generic[T]):
         value = self.base()
         moved = move(value)
         return (self if moved is value else self._with(LazyCell.initialized(moved)))._attach(None)
+
+
+def check_function(call: str, function: object) -> None:
+    """Refuse what cannot be called with a value; a class of mappers is no mapper.
+
+    Raises:
+        ArgumentTypeError: as above.
+    """
+    if not callable(function) or isinstance(function, type):
+        raise ArgumentTypeError(
+            f"{call} takes a function of the value, got {function!r}",
+            clause="PAR-36",
+            hint="param.map also takes an instance of a subclass of ModuleMapper",
+        )
 
 
 def checked_id(id: ParamId) -> ParamId:

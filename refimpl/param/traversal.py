@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Self
 
-from ..errors import PanicError
+from ..errors import ArgumentTypeError, PanicError
 from ..tensor.device import Device
 from ..tensor.tensor import BoolTensor, IntTensor, Tensor
 from .flag import Flag
@@ -224,3 +224,12 @@ class ParamCounter(ModuleVisitor):
         for extent in param.lazy_shape():
             elements *= extent
         self.count += elements
+
+
+def no_visitor(wanted: str, given: object) -> ArgumentTypeError:
+    """The error for a traversal by something that is no visitor or mapper."""
+    return ArgumentTypeError(
+        f"a module is walked by a {wanted}, got {given!r}",
+        clause="MOD-2",
+        hint=f"make a subclass of {wanted}, and give an instance of it",
+    )

@@ -17,6 +17,7 @@ from ..param.group import ParamGroup, checked_group
 from ..param.param_id import ParamId
 from ..param.traversal import ModuleNode
 from ..rust_text import debug_bool, debug_strs
+from ..tensor.arguments import check_bool
 from ..tensor.data import TensorData
 from .applying import RecordMapper, io_error
 from .collecting import Collector
@@ -287,8 +288,7 @@ class ModuleRecord(Value):
 
 
 def _checked(option: bool) -> bool:
-    if not isinstance(option, bool):
-        raise ArgumentTypeError(f"an option of a record is True or False, got {option!r}", clause="REC-1")
+    check_bool(option, "an option of a record", "REC-1")
     return option
 
 
