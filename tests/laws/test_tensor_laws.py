@@ -87,9 +87,7 @@ def test_ranges_keep_every_axis_and_are_those_of_python_unless_they_go_backwards
 
     if isinstance(part, int):
         want = np.expand_dims(x[index], axis)
-    elif (
-        part.step is not None and part.step < 0
-    ):  # Burn takes the range first, then goes back
+    elif part.step is not None and part.step < 0:  # Burn takes the range first, then goes back
         first = (slice(None),) * axis
         want = x[(*first, slice(part.start, part.stop))][(*first, slice(None, None, part.step))]
     else:
