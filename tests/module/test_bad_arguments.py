@@ -80,11 +80,13 @@ ASKS: dict[str, tuple[Callable[[], Any], str]] = {
     "alpha": (lambda: Lora(2, True), "alpha of LoRA is a number, got True"),
     "init_std": (lambda: Lora(2, 1.0, init_std="a"), "init_std of LoRA is a number"),  # type: ignore[arg-type]
     **{
-        f"a reparameterizer gives {given!r:.12}": (
+        f"a reparameterizer gives answer {number}": (
             lambda given=given: LINEAR.apply_reparameterization(Gives(given)),  # type: ignore[misc]
             "a reparameterizer gives a Param and what .* for parameter 'weight'",
         )
-        for given in (None, 3, (WEIGHT,), (WEIGHT, None, None), (None, None), [WEIGHT, None])
+        for number, given in enumerate(
+            (None, 3, (WEIGHT,), (WEIGHT, None, None), (None, None), [WEIGHT, None])
+        )
     },
 }
 
