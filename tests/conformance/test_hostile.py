@@ -93,6 +93,8 @@ def put(manner: str, folder: Path) -> Run:
     made = case_of(requires=["debug"], expect=[expect])
     if manner == "deaf":
         made["steps"] = [{"do": "echo", "value": "x" * 300_000}]
+    if manner == "flood":
+        made["cost"] = 10  # on a busy machine too its length ends it, and not its time
     write_case(folder / "cases", made)
     if manner in TWICE:
         write_case(folder / "cases", case_of("plc.two", requires=["debug"]))
