@@ -97,6 +97,7 @@ def _round(
                 continue
             for reader, other in subjects.items():
                 try:
+                    _refuse_store(told, other)
                     verdict, message = _compared(told, read(other, file, written))
                 except _NoFileError as why:
                     verdict, message = why.verdict, str(why)
@@ -109,6 +110,15 @@ class _NoFileError(Exception):
     def __init__(self, verdict: str, text: str) -> None:
         super().__init__(text)
         self.verdict = verdict
+
+
+def _refuse_store(told: Any, reader: Subject) -> None:
+    """A bool takes the store of the reader's device (REC-20): one without this store gives other bytes."""
+    dtypes = reader.greeting.caps.dtypes
+    values = [one["value"]["dtype"] for one in told if isinstance(one, dict) and one.get("kind") == "bool"]
+    lacking = next((dtype for dtype in values if dtypes and dtype not in dtypes), None)
+    if lacking is not None:
+        raise _NoFileError(UNSUPPORTED, lacking)
 
 
 def _write(subject: Subject, file: str) -> tuple[str, Any]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from refimpl.conformance.case import Fault, Missing, Outcome
 from refimpl.conformance.events import Exchanged
-from refimpl.conformance.exchange import MODULES, exchange
+from refimpl.conformance.exchange import MODULES, _NoFileError, _refuse_store, exchange
+from refimpl.conformance.protocol import Caps, Greeting, Implementation
 from refimpl.conformance.subject import Subject, open_subject
 from refimpl.errors import SubjectError
 
@@ -120,3 +122,20 @@ def test_a_subject_that_is_gone_is_started_again_for_each_file() -> None:
 
     assert {(one.verdict, one.message) for one in found} == {("adapter fault", "not written: it is gone")}
     assert gone.restarts == len(FILES)
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "verdict"), [(("bool_u32",), "unsupported"), (("bool", "bool_u32"), None), ((), None)]
+)
+def test_a_bool_is_not_asked_of_a_reader_that_keeps_it_otherwise(
+    dtypes: tuple[str, ...], verdict: str | None
+) -> None:
+    reader = SimpleNamespace(greeting=Greeting(1, Implementation("one"), Caps(dtypes=dtypes)))
+    told = [{"kind": "int", "value": {"dtype": "i8"}}, {"kind": "bool", "value": {"dtype": "bool"}}]
+
+    caught = None
+    try:
+        _refuse_store(told, reader)
+    except _NoFileError as error:
+        caught = error.verdict
+    assert caught == verdict
