@@ -285,9 +285,12 @@ def variants(case: Case) -> Iterator[Variant]:
     if not case.axes:
         yield Variant(case, "", asked, matches, tuple(case.expect) if known else None)  # type: ignore[arg-type]
         return
+    varying: set[int] = set()
+    _varying(list(asked), varying)
     for name, values in chosen(case):
         expect = case.expect.get(name) if known and isinstance(case.expect, dict) else None
-        steps = tuple(_fill(step, {axis: _exact(value) for axis, value in values.items()}) for step in asked)
+        exact = {axis: _exact(value) for axis, value in values.items()}
+        steps = tuple(_fill(step, exact, varying) for step in asked)
         yield Variant(case, name, steps, matches, tuple(expect) if expect is not None else None)
 
 
@@ -305,14 +308,27 @@ def _exact(value: Any) -> Any:
     return value
 
 
-def _fill(value: Any, values: dict[str, Any]) -> Any:
+def _varying(value: Any, found: set[int]) -> bool:
+    """Whether a text in it may stand for a value of an axis; `found` takes the ids of all that hold one."""
+    if isinstance(value, str):
+        return value.startswith("$")
+    if not isinstance(value, (dict, list)):
+        return False
+    parts = value.values() if isinstance(value, dict) else value
+    holding = [part for part in parts if _varying(part, found)]  # all of them, not up to the first
+    if holding:
+        found.add(id(value))
+    return bool(holding)
+
+
+def _fill(value: Any, values: dict[str, Any], varying: set[int]) -> Any:
     if isinstance(value, str):
         return values.get(value[1:], value) if value.startswith("$") else value
+    if id(value) not in varying:
+        return value
     if isinstance(value, dict):
-        return {key: _fill(part, values) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_fill(part, values) for part in value]
-    return value
+        return {key: _fill(part, values, varying) for key, part in value.items()}
+    return [_fill(part, values, varying) for part in value]
 
 
 #: Fields that a file leaves out when they have these values.
