@@ -72,7 +72,7 @@ def _tensor(entry: Entry) -> dict[str, Any]:
         "name": entry.name,
         "dtype": str(entry.dtype),
         "shape": entry.shape,
-        "param_id": _identity(entry),  # a number past 2^53 would not survive many a JSON reader
+        "param_id": entry.param_id,
         "nbytes": entry.nbytes,
         "sha256": digest.hexdigest(),
     }
@@ -131,14 +131,10 @@ def _indent(level: int) -> str:
 
 
 def _facts(entry: Entry) -> tuple[str, str, str, str]:
-    return str(entry.nbytes), str(list(entry.shape)), _identity(entry) or "", str(entry.dtype)
-
-
-def _identity(entry: Entry) -> str | None:
-    """The parameter id as Burn writes it."""
     from ..param.param_id import ParamId
 
-    return None if entry.param_id is None else str(ParamId.from_int(entry.param_id))
+    identity = "" if entry.param_id is None else str(ParamId.from_int(entry.param_id))
+    return str(entry.nbytes), str(list(entry.shape)), identity, str(entry.dtype)
 
 
 def _summary(pack: Pack) -> str:
