@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -84,7 +85,9 @@ class InProcess:
         """Ask the case that was sent, and give one outcome a step."""
         name, steps = self._sent
         with _telling("the subject raised"):
-            outcomes = msgspec.convert(self._implementation.case(name, list(steps)), tuple[Outcome, ...])
+            # A stranger's own copy: what is written into it would change the case for whoever asks it next.
+            given = list(steps) if self._is_ours else deepcopy(list(steps))
+            outcomes = msgspec.convert(self._implementation.case(name, given), tuple[Outcome, ...])
             if not self._is_ours:
                 msgspec.json.encode(outcomes)  # what is no JSON could not be told, nor compared
         if len(outcomes) != len(steps):

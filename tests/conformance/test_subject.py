@@ -10,7 +10,7 @@ from refimpl.conformance.runner import run
 from refimpl.conformance.subject import InProcess, build_burn, open_subject
 from refimpl.errors import SubjectError
 
-from .broken import Raises, Short
+from .broken import Echo, Raises, Short
 from .folder import DUMMY, case_of, write_case
 
 CARGO = """#!{python}
@@ -84,3 +84,17 @@ def test_a_greeting_of_nonsense_is_a_subject_error() -> None:
 
     with pytest.raises(SubjectError, match="greets with nonsense"):
         InProcess(Rude())
+
+
+def test_what_a_subject_writes_into_its_steps_changes_no_case() -> None:
+    class Scribbles(Echo):
+        def _answer(self, step: dict[str, object]) -> dict[str, object]:
+            return {"ok": step.pop("value")}
+
+    steps = [{"do": "say", "value": [1]}]
+    subject = InProcess(Scribbles())
+
+    first, second = (subject.case("a", steps, 1) for _ in range(2))
+
+    assert first == second
+    assert steps == [{"do": "say", "value": [1]}]
