@@ -1,4 +1,4 @@
-"""A regular expression as Rust's `regex` crate means it, searched for by RE2."""
+"""A regular expression as Rust's `regex` crate means it, looked for by RE2."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Pattern(Value):
             raise InvalidArgumentError(
                 f"a path is Unicode text, got a surrogate in {text!r}", clause="GRP-8"
             ) from None
-        return self._engine.search(ready) is not None
+        return self._engine.match(ready) is not None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Pattern, (self.source,)  # the compiled program stays here

@@ -23,6 +23,9 @@ _SURROGATES: Final = CharSet(((0xD800, 0xDFFF),))
 _NOTHING: Final = r"[^\x{0}-\x{10FFFF}]"
 _ANY_MARK: Final = r"[\x{D800}-\x{DFFF}]*"
 _MOST_MARKS: Final = 1000
+#: What may stand before what is looked for. RE2 matches it too, from the start of the text: a search would
+#: go backwards from the end of what it has found to where that begins, which nobody asks.
+_ANYWHERE: Final = r"\C*?"
 
 #: The places that RE2 knows itself.
 _PLAIN: Final = {
@@ -38,7 +41,7 @@ class TooManyPlaces(Exception):  # noqa: N818 - caught where it is known what to
 
 
 class Program:
-    """What RE2 searches for, and how a text is made ready for it."""
+    """What RE2 matches at the start of a text, and how a text is made ready for it."""
 
     __slots__ = ("_copies", "source")
 
@@ -47,10 +50,10 @@ class Program:
         self._copies = longest_run(tree) if marked else 0
         if self._copies > _MOST_MARKS:
             raise TooManyPlaces
-        self.source = _Emitter(marked).emit(tree)[0].encode()
+        self.source = (_ANYWHERE + _Emitter(marked).emit(tree)[0]).encode()
 
     def text(self, text: str) -> bytes:
-        """`text` as RE2 searches it.
+        """`text` as RE2 takes it.
 
         Raises:
             UnicodeEncodeError: `text` holds a surrogate.

@@ -67,6 +67,8 @@ class Repeat:
     item: Node
     least: int
     most: int | None
+    #: Whether it never takes a character: known from the start, as repetitions stand in repetitions.
+    takes_none: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +84,8 @@ Node: TypeAlias = Chars | Look | Sequence | Choice | Repeat | Capture
 def repeat(item: Node, least: int, most: int | None) -> Node:
     """`item` repeated; what takes no character is asked at most once, as Rust simplifies it."""
     if _takes_none(item):
-        return Repeat(item, min(least, 1), 1 if most is None else min(most, 1))
-    return Repeat(item, least, most)
+        return Repeat(item, min(least, 1), 1 if most is None else min(most, 1), takes_none=True)
+    return Repeat(item, least, most, takes_none=most == 0)
 
 
 def _takes_none(node: Node) -> bool:
@@ -94,8 +96,8 @@ def _takes_none(node: Node) -> bool:
             return True
         case Sequence(items) | Choice(items):
             return all(map(_takes_none, items))
-        case Repeat(item, _, most):
-            return most == 0 or _takes_none(item)
+        case Repeat(takes_none=known):
+            return known
         case Capture(item):
             return _takes_none(item)
 
