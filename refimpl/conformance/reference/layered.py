@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ...module.fields import Skip
 from ...module.trait import ModuleTrait
 from ...parallel.layer import DistributedLayer, LayerParallelism, LayerSequence
 from ...param.flag import Flag
 from ...param.param import Param
+from ...rust_text import debug_list
 from ...tensor.data import TensorData
 from ...tensor.device import Device
 from ...tensor.tensor import Tensor
@@ -21,46 +23,67 @@ from .state import Passed
 _ORDERS = ("forward", "reversed", "short", "long")
 
 
+class Lin(DistributedLayer[Tensor, Tensor]):
+    """A layer that logs where it is given a tensor, and multiplies by its weight."""
+
+    weight: Param[Tensor]
+    on: Param[Flag]
+    log: Skip[Any]
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`input @ weight`."""
+        self.log.append(Passed(int(self.weight.id), input.device))
+        return input @ self.weight.val()
+
+    def __repr__(self) -> str:  # what only watches is no part of the layer
+        return f"Lin {{ weight: {self.weight!r}, on: {self.on!r} }}"
+
+
+class Stack(LayerParallelism[Tensor, Tensor, Tensor]):
+    """The layers, which `into_layers` gives in `order`."""
+
+    input: Lin
+    hidden: tuple[Lin, ...]
+    output: Lin
+    order: Skip[str]
+
+    def layer_input(self) -> Lin:
+        """The first one."""
+        return self.input
+
+    def layers_hidden(self) -> tuple[Lin, ...]:
+        """Those between, as they stand."""
+        return self.hidden
+
+    def layer_output(self) -> Lin:
+        """The last one."""
+        return self.output
+
+    def into_layers(self) -> LayerSequence[Tensor, Tensor, Tensor]:
+        """All of them, the hidden ones in `order`."""
+        return LayerSequence(self.input, _reordered(self.hidden, self.order), self.output)
+
+    def __repr__(self) -> str:
+        hidden = debug_list(self.hidden)
+        return f"Stack {{ input: {self.input!r}, hidden: {hidden}, output: {self.output!r} }}"
+
+
 def layered(s: Site, args: Args) -> ModuleTrait:
     """The model, each layer on the device that the placement names."""
     placement = s.state.placement(args.get("placement"))
-    is_lazy, order, log = flag(args, "lazy", False), args.get("order", "forward"), s.state.log
+    is_lazy, order = flag(args, "lazy", False), args.get("order", "forward")
     if order not in _ORDERS:
         raise StepError(f"{order!r} is no order of layers")
 
-    class Lin(DistributedLayer[Tensor, Tensor]):
-        weight: Param[Tensor]
-        on: Param[Flag]
-
-        def forward(self, input: Tensor) -> Tensor:
-            log.append(Passed(int(self.weight.id), input.device))
-            return input @ self.weight.val()
-
-    class Stack(LayerParallelism[Tensor, Tensor, Tensor]):
-        input: Lin
-        hidden: tuple[Lin, ...]
-        output: Lin
-
-        def layer_input(self) -> Lin:
-            return self.input
-
-        def layers_hidden(self) -> tuple[Lin, ...]:
-            return self.hidden
-
-        def layer_output(self) -> Lin:
-            return self.output
-
-        def into_layers(self) -> LayerSequence[Tensor, Tensor, Tensor]:
-            return LayerSequence(self.input, _reordered(self.hidden, order), self.output)
-
     def lin(id: int, device: Device) -> Lin:
         on = Site(s.state, device, s.base)
-        return Lin(weight=_weight(on, id, is_lazy), on=on.flag(id + 1000, True))
+        return Lin(weight=_weight(on, id, is_lazy), on=on.flag(id + 1000, True), log=s.state.log)
 
     return Stack(
         input=lin(1, placement.input),
         hidden=tuple(lin(10 + i, device) for i, device in enumerate(placement.hidden)),
         output=lin(2, placement.output),
+        order=order,
     )
 
 

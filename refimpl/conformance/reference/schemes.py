@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -23,36 +24,30 @@ def scheme(spec: Any) -> QuantScheme:
         raise StepError(f"{spec!r} is no scheme")
     if "serde" in spec:
         return _from_serde(spec["serde"])
-    made = QuantScheme.nvfp4() if spec.get("preset") == "nvfp4" else QuantScheme()
+    base = QuantScheme.nvfp4() if spec.get("preset") == "nvfp4" else QuantScheme()
+    named = {key: spec[key] for key in _PARTS if spec.get(key) is not None}
     try:
-        for key, read in _PARTS.items():
-            if spec.get(key) is not None:
-                made = read(made, spec[key])
+        return replace(base, **{_PARTS[key][0]: _PARTS[key][1](form) for key, form in named.items()})
     except (KeyError, ValueError) as error:
         if isinstance(error, RefimplError):
             raise
         raise StepError(f"{spec!r} is no scheme: {error}") from None
-    return made
 
 
-def _store(made: QuantScheme, form: Any) -> QuantScheme:
+def _store(form: Any) -> QuantStore:
     if form == "Native":
-        return replace(made, store=QuantStore.NATIVE)
+        return QuantStore.NATIVE
     ((kind, axis),) = form.items()
-    packed = QuantStore.packed_u32 if kind == "PackedU32" else QuantStore.packed_native
-    return replace(made, store=packed(axis))
+    return (QuantStore.packed_u32 if kind == "PackedU32" else QuantStore.packed_native)(axis)
 
 
-def _block(made: QuantScheme, form: Any) -> QuantScheme:
-    return replace(made, per_block=(BlockSize(form["size"]), ScaleDtype(form["dtype"])))
-
-
-_PARTS: dict[str, Any] = {
-    "value": lambda made, name: replace(made, value=QuantValue(name)),
-    "store": _store,
-    "mode": lambda made, name: replace(made, mode=QuantMode(name)),
-    "block": _block,
-    "tensor": lambda made, name: replace(made, per_tensor=ScaleDtype(name)),
+#: Each part of SCHEME: the field it sets, and how it is read.
+_PARTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "value": ("value", QuantValue),
+    "store": ("store", _store),
+    "mode": ("mode", QuantMode),
+    "block": ("per_block", lambda form: (BlockSize(form["size"]), ScaleDtype(form["dtype"]))),
+    "tensor": ("per_tensor", ScaleDtype),
 }
 
 

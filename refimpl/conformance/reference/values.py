@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from functools import cache
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -70,14 +71,20 @@ def grad_name(tensor: AnyTensor) -> str:
 
 def seeded(seed: int, shape: tuple[int, ...], dtype: DType) -> TensorData:
     """The formula's data of a seed."""
-    u: NDArray[Any] = (7 * seed % 17 + 3 * np.arange(math.prod(shape))) % 17
+    return TensorData.from_array(np.resize(_period(7 * seed % 17, dtype), shape), dtype)
+
+
+@cache
+def _period(start: int, dtype: DType) -> NDArray[Any]:
+    """The values after which the formula begins again; each dtype has them exactly."""
+    u: NDArray[Any] = (start + 3 * np.arange(17)) % 17
     if dtype.is_bool:
         u = u % 2
     elif dtype.is_int:
         u = u if dtype.name.startswith("U") else u - 8
     else:
         u = (u - 8) / 4
-    return TensorData.from_array(u.astype(dtype.numpy).reshape(shape), dtype)  # all of them are exact
+    return u.astype(dtype.numpy)
 
 
 def declared(args: Args, kind: str) -> tuple[DType, tuple[int, ...]]:
