@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +22,8 @@ MAX_VARIANTS = 10_000
 
 #: A double holds every integer up to this one.
 _EXACT = 1 << 53
+#: As many digits as that has.
+_LONG = re.compile(rb"\d{16}")
 
 #: A step of the trace, as `spec/protocol.md` defines it; `match` beside it is for the runner alone.
 Step = dict[str, Any]
@@ -280,7 +283,7 @@ def bare(steps: Sequence[Step]) -> list[Step]:
 def variants(case: Case) -> Iterator[Variant]:
     """The case with each choice on its axes filled in: `"$axis"` as a whole text stands for the value."""
     matches = tuple(map(match_of, case.steps))
-    asked = tuple(map(_exact, bare(case.steps)))
+    asked = tuple(map(_told, bare(case.steps)))
     known = case.provenance.source != "none"
     if not case.axes:
         yield Variant(case, "", asked, matches, tuple(case.expect) if known else None)  # type: ignore[arg-type]
@@ -292,6 +295,12 @@ def variants(case: Case) -> Iterator[Variant]:
         exact = {axis: _exact(value) for axis, value in values.items()}
         steps = tuple(_fill(step, exact, varying) for step in asked)
         yield Variant(case, name, steps, matches, tuple(expect) if expect is not None else None)
+
+
+def _told(step: Step) -> Step:
+    """The step as it is told to a subject: itself, unless an integer in it may be too long."""
+    exact: Step = _exact(step) if _LONG.search(msgspec.json.encode(step)) else step
+    return exact
 
 
 def _exact(value: Any) -> Any:
