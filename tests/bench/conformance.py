@@ -18,6 +18,8 @@ from tests.bench.figure import Figure, least, span, without_collector
 
 #: So many cases one after another may not make the process grow.
 MANY = 100_000
+#: A case of more steps is no small one.
+FEW_STEPS = 20
 #: Seconds of random questions, for each kind.
 FUZZ_SECONDS = 10.0
 
@@ -49,9 +51,9 @@ def put(subject: Subject, cases: Iterable[Case]) -> tuple[float, float, int]:
 
 
 def small(cases: list[Case]) -> list[Case]:
-    """Those of one deadline's length that ask nothing of the file system nor of large tensors, five times."""
-    few = [case for case in cases if case.cost == 1 and ".large." not in case.id]
-    return [case for case in few if case.chapter not in ("bpk", "rec")] * 5
+    """Those of few steps and one deadline's length, without files and large tensors, five times."""
+    short = [case for case in cases if case.cost == 1 and len(case.steps) <= FEW_STEPS]
+    return [case for case in short if case.chapter not in ("bpk", "rec") and ".large." not in case.id] * 5
 
 
 def _small(cases: list[Case]) -> Iterator[Figure]:

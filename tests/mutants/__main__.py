@@ -145,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = scope.modules()
     unknown = [name for name in options.modules if name not in known]
     if unknown:
-        parser.error(f"no module of the reference: {', '.join(unknown)}")
+        parser.error(f"no module of the reference: {', '.join(unknown)}; they are called like {known[0]}")
     console = Console(highlight=False, markup=False, soft_wrap=True)
     started = time.monotonic()
     with open_subject("refimpl") as subject:
