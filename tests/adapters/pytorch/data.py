@@ -55,6 +55,8 @@ def data(spec: Step, kind: str, seed: int) -> torch.Tensor:
         values = formula(int(spec.get("seed", seed)), shape, name)
     if kind == "float":
         return torch.tensor([float(one) for one in values], dtype=torch.float64).to(dtype).reshape(shape)
+    if kind == "bool":
+        return torch.tensor([float(one) != 0 for one in values]).to(dtype).reshape(shape)
     whole = [int(one) for one in values]
     if name == "u64":
         whole = [one - (1 << 64) if one >= 1 << 63 else one for one in whole]

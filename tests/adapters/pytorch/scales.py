@@ -88,7 +88,7 @@ def raised(scales: torch.Tensor, name: str) -> torch.Tensor:
         power = torch.where(single == torch.inf, 2.0**127, power)
         return torch.where(single <= 0, 2.0**-127, torch.where(single.isnan(), single, power))
     near = single.clamp(max=greatest(name)).to(dtype)
-    above = (near.view(bits) + 1).view(dtype).float()
+    above = (near.view(bits) + torch.where(near.float() < 0, -1, 1).to(bits)).view(dtype).float()
     up = torch.where(near.float() < single, above, near.float())
     return torch.where(single >= greatest(name), greatest(name), torch.where(single.isnan(), single, up))
 
