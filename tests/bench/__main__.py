@@ -6,6 +6,7 @@ measured reason.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import os
@@ -71,14 +72,23 @@ def show(console: Console, chapters: list[str]) -> bool:
     return fine
 
 
-def main(arguments: list[str]) -> int:
-    if arguments[:1] == ["--child"]:
-        for figure in importlib.import_module(f"tests.bench.{arguments[1]}").figures():
-            print(json.dumps(asdict(figure)), flush=True)
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(CHAPTERS)} (default: all)")
+    parser.add_argument("--child", action="store_true", help="measure here, and print each figure as JSON")
+    options = parser.parse_args(arguments)
+    chapters = options.names or list(CHAPTERS)
+    unknown = [name for name in chapters if name not in CHAPTERS]
+    if unknown:
+        parser.error(f"there is no {', '.join(unknown)}; choose of {', '.join(CHAPTERS)}")
+    if options.child:
+        for chapter in chapters:
+            for figure in importlib.import_module(f"tests.bench.{chapter}").figures():
+                print(json.dumps(asdict(figure)), flush=True)
         return 0
     console = Console(width=None if sys.stdout.isatty() else 160)
-    return 0 if show(console, arguments or list(CHAPTERS)) else 1
+    return 0 if show(console, chapters) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import subprocess
 import sys
@@ -93,4 +94,6 @@ def table(names: list[str], told: list[Exchanged]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1] if len(sys.argv) > 1 else "build/matrix")))
+    parser = argparse.ArgumentParser(prog="python -m tests.matrix", description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("build/matrix"), metavar="FOLDER")
+    sys.exit(main(parser.parse_args().folder))
