@@ -10,17 +10,11 @@ import msgspec
 
 from ..errors import InvalidArgumentError, SubjectError
 from .case import Outcome, Step
-from .claimable import CAPABILITIES, DTYPES, FIXTURES
+from .claimable import CAPABILITIES, DTYPES, FIXTURES, is_device
 from .process import CASE_SECONDS, ProcessSubject
 from .protocol import encode
 from .subject import split_command
 
-ERRORS: Final = frozenset((
-    "RecordIo", "RecordValidation", "InvalidHeader", "InvalidMagicNumber", "InvalidVersion",
-    "MetadataSerializationError", "MetadataDeserializationError", "IoError", "TensorNotFound",
-    "TensorBytesSizeMismatch", "ValidationError", "AlreadyExists", "InvalidPattern", "InvalidParamId",
-    "Scalar", "Serde", "Io", "Protocol",
-))  # fmt: skip
 _NO_STEP: Final[Step] = {"do": "check.no_such_step"}
 _LONG: Final = "x" * 200_000
 
@@ -76,6 +70,9 @@ def _greets(subject: ProcessSubject) -> None:
         unknown = sorted(set(words) - known)
         if unknown:
             raise _WrongError(f"no case requires {', '.join(unknown)}, which stands among the {name}")
+    odd = [name for name in caps.devices.executing if not is_device(name)]
+    if odd:
+        raise _WrongError(f"devices are called d0, d1, d2, ...: not {', '.join(odd)}")
     for field in ("name", "version"):
         if not getattr(subject.greeting.impl, field).strip():
             raise _WrongError(f"`impl.{field}` is empty")
@@ -129,11 +126,7 @@ def _closed_kinds(subject: ProcessSubject) -> None:
         {"do": "placement.even", "devices": [], "hidden": 1, "as": "p"},
         {"do": "param_id.parse", "text": "!"},
     ]
-    for outcome in subject.case("check.kinds", steps, 1):
-        if outcome.error is not msgspec.UNSET and outcome.error.kind not in ERRORS:
-            raise _WrongError(f"{outcome.error.kind!r} is no kind of error")
-        if outcome.panic is not msgspec.UNSET and not outcome.panic.kind.isidentifier():
-            raise _WrongError(f"{outcome.panic.kind!r} is no kind of panic")
+    subject.case("check.kinds", steps, 1)  # an answer with another kind is broken
 
 
 def _in_flight(subject: ProcessSubject) -> None:

@@ -14,6 +14,7 @@ import msgspec
 from ..errors import CaseError
 from .claimable import is_claimable
 from .clauses import spec_folder
+from .kinds import ErrorKind, PanicKind
 from .location import line_of_byte, line_of_field, repeated_key
 from .versions import BURN, key, within
 
@@ -30,10 +31,22 @@ Step = dict[str, Any]
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """The closed kind of an error or panic, and its text for people."""
+    """The kind of an error or panic, and its text for people."""
 
     kind: str
     text: str = ""
+
+
+class Error(Fault, frozen=True):
+    """A returned error."""
+
+    kind: ErrorKind
+
+
+class Panic(Fault, frozen=True):
+    """A broken contract."""
+
+    kind: PanicKind
 
 
 class Missing(msgspec.Struct, frozen=True):
@@ -47,8 +60,8 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a step came to: one of `ok`, `error`, `panic`, `unsupported`; in a case also `one_of`."""
 
     ok: Any = msgspec.UNSET
-    error: Fault | msgspec.UnsetType = msgspec.UNSET
-    panic: Fault | msgspec.UnsetType = msgspec.UNSET
+    error: Error | msgspec.UnsetType = msgspec.UNSET
+    panic: Panic | msgspec.UnsetType = msgspec.UNSET
     unsupported: Missing | msgspec.UnsetType = msgspec.UNSET
     one_of: tuple[Outcome, ...] | msgspec.UnsetType = msgspec.UNSET
 

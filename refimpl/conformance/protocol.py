@@ -27,26 +27,29 @@ class Implementation(msgspec.Struct, frozen=True):
     backend: str = ""
 
 
+class Devices(msgspec.Struct, frozen=True):
+    """The devices of a subject."""
+
+    #: The names of those that execute.
+    executing: tuple[str, ...] = ()
+    #: How many devices there are.
+    count: Annotated[int, msgspec.Meta(ge=1)] = 1
+
+
 class Caps(msgspec.Struct, frozen=True):
     """What the subject says it can do."""
 
     fixtures: tuple[str, ...] = ()
-    devices: dict[str, Any] = {}
+    devices: Devices = Devices()
     dtypes: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
-
-    @property
-    def executing(self) -> tuple[Any, ...]:
-        """The names of the devices that execute."""
-        names = self.devices.get("executing", ())
-        return tuple(names) if isinstance(names, (list, tuple)) else ()
 
     def lacks(self, requires: tuple[str, ...]) -> str | None:
         """The first required word that the subject does not claim.
 
         A word is a capability, a fixture tier, a dtype, or the name of a device that executes.
         """
-        claimed = (self.capabilities, self.fixtures, self.dtypes, self.executing)
+        claimed = (self.capabilities, self.fixtures, self.dtypes, self.devices.executing)
         return next((word for word in requires if not any(word in words for words in claimed)), None)
 
 

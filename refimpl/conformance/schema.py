@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from .case import Case, Fault, Missing
+from .case import Case, Error, Missing, Panic
 from .clauses import spec_folder
 from .protocol import Greeting
 
@@ -29,7 +29,7 @@ def _case() -> dict[str, Any]:
 
 
 def _protocol() -> dict[str, Any]:
-    _, defs = msgspec.json.schema_components([Greeting, Fault, Missing], ref_template=_REF)
+    _, defs = msgspec.json.schema_components([Greeting, Error, Panic, Missing], ref_template=_REF)
     number = {"type": "integer", "minimum": 0, "maximum": 2**53 - 1}
     text = {"type": "string"}
 
@@ -45,12 +45,12 @@ def _protocol() -> dict[str, Any]:
     def form(name: str, value: dict[str, Any]) -> dict[str, Any]:
         return message(**{name: value}) | {"additionalProperties": False}
 
-    ref = {name: {"$ref": f"#/$defs/{name}"} for name in ("Greeting", "Fault", "Missing", "outcome")}
+    ref = {name: {"$ref": f"#/$defs/{name}"} for name in ("Greeting", "Error", "Panic", "Missing", "outcome")}
     defs["outcome"] = {
         "oneOf": [
             form("ok", {}),
-            form("error", ref["Fault"]),
-            form("panic", ref["Fault"]),
+            form("error", ref["Error"]),
+            form("panic", ref["Panic"]),
             form("unsupported", ref["Missing"]),
         ]
     }

@@ -87,7 +87,9 @@ class InProcess:
         with _telling("the subject raised"):
             # A stranger's own copy: what is written into it would change the case for whoever asks it next.
             given = list(steps) if self._is_ours else deepcopy(list(steps))
-            outcomes = msgspec.convert(self._implementation.case(name, given), tuple[Outcome, ...])
+            answer = self._implementation.case(name, given)
+        with _telling("the subject's answer is broken"):
+            outcomes = msgspec.convert(answer, tuple[Outcome, ...])
             if not self._is_ours:
                 msgspec.json.encode(outcomes)  # what is no JSON could not be told, nor compared
         if len(outcomes) != len(steps):

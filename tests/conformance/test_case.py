@@ -41,7 +41,9 @@ from .folder import case_of, write_case
         ({"axes": {"n": [1, 2]}, "expect": {"n=1": [{"ok": 1}]}}, "expect", "each variant"),
         ({"expect": {"": [{"ok": 1}]}}, "expect", "without axes"),
         ({"expect": [{"ok": 1}, {"ok": 2}]}, "expect", "one outcome for each of the 1 steps"),
-        ({"expect": [{"ok": 1, "error": {"kind": "x"}}]}, r"expect\[\.\.\.\]|expect.*", "exactly one of"),
+        ({"expect": [{"ok": 1, "error": {"kind": "Io"}}]}, r"expect\[\.\.\.\]|expect.*", "exactly one of"),
+        ({"expect": [{"panic": {"kind": "Io"}}]}, r"expect\[\.\.\.\]|expect.*", "enum value 'Io'"),
+        ({"expect": [{"error": {"kind": "Load"}}]}, r"expect\[\.\.\.\]|expect.*", "enum value 'Load'"),
         ({"id": "plc.two"}, "id", "stands in the file of 'plc.one'"),
     ],
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from refimpl.conformance.case import Fault, Missing, Outcome
+from refimpl.conformance.case import Missing, Outcome, Panic
 from refimpl.conformance.events import Exchanged
 from refimpl.conformance.exchange import MODULES, _NoFileError, _refuse_store, exchange
 from refimpl.conformance.protocol import Caps, Greeting, Implementation
@@ -63,7 +63,7 @@ class LosesAnId(Altered):
 
 class LoadsNoFile(Altered):
     def alter(self, step: dict[str, Any], outcome: Outcome) -> Outcome:
-        refused = Outcome(panic=Fault("Load", "no such thing"))
+        refused = Outcome(panic=Panic("Load", "no such thing"))
         return refused if step.get("do") == "module.load_file" else outcome
 
 

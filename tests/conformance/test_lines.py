@@ -103,3 +103,19 @@ def test_an_expectations_file_is_one_or_a_case_error_that_names_the_file(
     path = tmp_path / "known.toml"
     path.write_bytes(content)
     assert isinstance(read_or_refused(lambda: read_entries(path), path), list | CaseError)
+
+
+@pytest.mark.parametrize("form", ["error", "panic"])
+def test_the_kinds_of_an_answer_are_closed(form: str) -> None:
+    with pytest.raises(SubjectError, match=rf"enum value 'Sorry' - at `\$\.steps\[0\]\.{form}\.kind`"):
+        read_trace(f'{{"steps":[{{"{form}":{{"kind":"Sorry"}}}}]}}'.encode(), 1)
+
+
+@pytest.mark.parametrize(
+    "devices", ['{"count":-1}', '{"count":0}', '{"executing":[1]}', '{"executing":2}', "[]"]
+)
+def test_a_greeting_counts_its_devices(devices: str) -> None:
+    greeting = f'{{"protocol":1,"impl":{{"name":"x"}},"caps":{{"devices":{devices}}}}}'
+
+    with pytest.raises(SubjectError, match=r"at `\$\.caps\.devices"):
+        read_greeting(greeting.encode())

@@ -127,9 +127,9 @@ def test_the_kind_of_a_panic_counts_and_its_text_only_where_it_is_promised() -> 
 
 
 def test_an_error_is_no_panic_and_no_value() -> None:
-    error = outcome(error={"kind": "Io"})
+    error = outcome(error={"kind": "RecordIo"})
 
-    assert compare(error, outcome(panic={"kind": "Io"}), PLAIN, text=False) is not None
+    assert compare(error, outcome(panic={"kind": "Load"}), PLAIN, text=False) is not None
     assert compare(error, outcome(ok=None), PLAIN, text=False) is not None
     assert compare(outcome(ok=1), error, PLAIN, text=False) is not None
 

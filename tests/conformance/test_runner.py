@@ -13,7 +13,7 @@ import pytest
 from refimpl.conformance import process
 from refimpl.conformance.case import Case, Outcome, load_cases
 from refimpl.conformance.clauses import load_clauses
-from refimpl.conformance.protocol import Caps, Greeting, Implementation
+from refimpl.conformance.protocol import Caps, Devices, Greeting, Implementation
 from refimpl.conformance.report import Report, unknown_clauses
 from refimpl.conformance.result import Event, Result
 from refimpl.conformance.runner import run
@@ -100,15 +100,12 @@ def test_each_verdict_has_its_exit_code(
 @pytest.mark.parametrize(
     ("devices", "verdict"),
     [
-        ({"executing": ["d0", "d1"]}, "pass"),
-        ({"executing": ["d0"]}, "unsupported"),
-        ({"executing": 2}, "unsupported"),
-        ({}, "unsupported"),
+        (Devices(("d0", "d1"), 2), "pass"),
+        (Devices(("d0",), 2), "unsupported"),
+        (Devices(), "unsupported"),
     ],
 )
-def test_a_device_that_a_case_requires_must_execute(
-    tmp_path: Path, devices: dict[str, Any], verdict: str
-) -> None:
+def test_a_device_that_a_case_requires_must_execute(tmp_path: Path, devices: Devices, verdict: str) -> None:
     subject = Echo()
     subject.greeting = Greeting(1, Implementation("echo"), Caps(devices=devices))
 

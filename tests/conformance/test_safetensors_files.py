@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from refimpl.conformance.case import Fault, Outcome
+from refimpl.conformance.case import Outcome, Panic
 from refimpl.conformance.exchange import exchange
 from refimpl.conformance.safetensors_files import TREES, given, reading, writing
 from refimpl.conformance.subject import Subject, open_subject
@@ -44,7 +44,7 @@ class LoadsNothing(Able):
 class Refuses(Able):
     def alter(self, step: dict[str, Any], outcome: Outcome) -> Outcome:
         loads = step.get("do") == "module.load_file"
-        return Outcome(panic=Fault("Load", "no such dtype")) if loads else outcome
+        return Outcome(panic=Panic("Load", "no such dtype")) if loads else outcome
 
 
 class BuildsOthers(Able):
