@@ -11,13 +11,15 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from ..conformance.case import Case, Variant, load_cases, of_size, selected, variants
+from ..conformance.case import Case
+from ..conformance.case_file import load_cases, of_size, selected
 from ..conformance.clauses import TRUTHS, load_clauses, not_applicable
 from ..conformance.expectations import Expectations, expectations_file, read_entries, read_expectations
 from ..conformance.report import Report, unknown_clauses
 from ..conformance.result import Event, Result
 from ..conformance.runner import run
 from ..conformance.subject import FORMS, open_subject
+from ..conformance.variants import Variant, variants
 from ..conformance.verdict import ADAPTER_FAULT
 from ..conformance.versions import BURN
 from ..errors import CaseError

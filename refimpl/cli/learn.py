@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import click
 
-from ..conformance.case import load_cases
+from ..conformance.case_file import load_cases
 from ..conformance.clauses import CLAUSE_ID, Clause, load_clauses
 from ..conformance.planted.catalogue import CATALOGUE
 from ..conformance.planted.planting import Bug

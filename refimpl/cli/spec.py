@@ -6,7 +6,8 @@ import re
 
 import click
 
-from ..conformance.case import Case, load_cases
+from ..conformance.case import Case
+from ..conformance.case_file import load_cases
 from ..conformance.clauses import CLAUSE_ID, FAMILIES, Clause, load_clauses, not_applicable
 from ..conformance.source import Place, places_of
 from .terminal import console, write_json

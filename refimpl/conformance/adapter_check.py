@@ -9,8 +9,9 @@ from typing import Any, Final
 import msgspec
 
 from ..errors import InvalidArgumentError, SubjectError
-from .case import Outcome, Step
+from .case import Step
 from .claimable import CAPABILITIES, DTYPES, FIXTURES, is_device
+from .outcome import Outcome
 from .process import CASE_SECONDS, ProcessSubject
 from .protocol import encode
 from .subject import split_command

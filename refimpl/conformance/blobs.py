@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from ..errors import SubjectError
-from .case import Outcome, Step
+from .case import Step
+from .outcome import Outcome
 
 #: Longer data than this is a blob, not text.
 INLINE = 64 * 1024

@@ -12,9 +12,10 @@ from typing import Any
 
 from ..errors import SubjectError
 from . import safetensors_files
-from .case import Fault, Match, Missing, Outcome, Step
+from .case import Match, Step
 from .events import Exchanged
 from .matcher import compare
+from .outcome import Fault, Missing, Outcome
 from .subject import Subject
 from .verdict import ADAPTER_FAULT, FAIL, PASS, UNSUPPORTED
 

@@ -18,9 +18,9 @@ from typing import Any, Final, Literal
 import msgspec
 
 from ..errors import CaseError
-from .case import Variant
 from .clauses import spec_folder
 from .result import Event, Finding, Result
+from .variants import Variant
 from .verdict import FLAKY, INERT, PASS, SKIP, STALE, UNRECORDED, UNSUPPORTED, XFAIL
 from .versions import ALL, within
 

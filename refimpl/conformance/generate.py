@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import Any, Literal
 
-from .case import Case, Step, cases_folder, format_case
+from .case import Case, Step
+from .case_file import cases_folder, format_case
 from .clauses import load_clauses
 from .tree import Drawn, draw_tree
 

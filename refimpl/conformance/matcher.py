@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from .case import Fault, Match, Outcome
+from .case import Match
 from .floats import FLOAT_BITS, same_bits, ulp_distance
+from .outcome import Fault, Outcome
 
 _LIMIT = 160
 #: A value as JSON, its keys in order.

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 from ..errors import SubjectError
 from . import blobs
-from .case import Outcome, Step
+from .case import Step
+from .outcome import Outcome
 from .protocol import MAX_FRAME, Greeting, decode, encode, hello, read_greeting, read_trace
 from .sandbox import sandboxed
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 
 from ..errors import SubjectError
-from .case import Outcome
+from .outcome import Outcome
 from .versions import BURN
 
 PROTOCOL = 1

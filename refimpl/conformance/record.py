@@ -15,8 +15,11 @@ from pathlib import Path
 import msgspec
 
 from ..errors import RefimplError, SubjectError
-from .case import Case, Outcome, Provenance, cases_folder, chosen, format_case, load_cases, selected, variants
+from .case import Case, Provenance
+from .case_file import cases_folder, format_case, load_cases, selected
+from .outcome import Outcome
 from .subject import Subject, open_subject
+from .variants import chosen, variants
 
 #: An outcome of these kinds is a fault of the case.
 _FAULTS = frozenset(("Protocol", "Capture"))

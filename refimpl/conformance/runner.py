@@ -9,14 +9,16 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from ..errors import SubjectError
-from .case import Case, Outcome, Variant, variants
+from .case import Case
 from .claims import Claims
 from .matcher import Difference, compare
+from .outcome import Outcome
 from .process import FrameLimitError, SubjectCrashError, SubjectTimeoutError
 from .protocol import Caps
 from .result import Event, Restart, Result
 from .subject import Subject
 from .suspicion import LOOKS, second_look
+from .variants import Variant, variants
 from .verdict import (
     ADAPTER_FAULT,
     CRASH,

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from .case import Case, Error, Missing, Panic
+from .case import Case
 from .clauses import spec_folder
+from .outcome import Error, Missing, Panic
 from .protocol import Greeting
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

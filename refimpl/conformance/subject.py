@@ -17,7 +17,8 @@ from typing import Any, Protocol
 import msgspec
 
 from ..errors import InvalidArgumentError, SubjectError
-from .case import Outcome, Step
+from .case import Step
+from .outcome import Outcome
 from .process import ProcessSubject
 from .protocol import Greeting
 

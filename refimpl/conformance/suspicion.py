@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from ..errors import SubjectError
-from .case import Variant
 from .result import Result
 from .subject import Subject
+from .variants import Variant
 from .verdict import BLEED, FAIL, FLAKY, PASS
 
 #: So many failures of a run are looked at again; each look costs a start of the subject or more.

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from ..conformance.case import Variant
     from ..conformance.result import Result
     from ..conformance.subject import Subject
+    from ..conformance.variants import Variant
 
 _SUBJECT: pytest.StashKey[Subject] = pytest.StashKey()
 
@@ -28,7 +28,8 @@ def pytest_collection_modifyitems(
     """Add the cases to whatever else was collected."""
     if not config.getoption("--refimpl-subject"):
         return
-    from ..conformance.case import load_cases, variants
+    from ..conformance.case_file import load_cases
+    from ..conformance.variants import variants
 
     cases = load_cases(prefix=config.getoption("--refimpl-case"))
     if not cases:

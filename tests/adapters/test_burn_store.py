@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import safetensors
 
-from refimpl.conformance.case import load_cases
+from refimpl.conformance.case_file import load_cases
 from refimpl.conformance.clauses import spec_folder
 from refimpl.conformance.exchange import MODULES, exchange
 from refimpl.conformance.expectations import read_expectations

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from refimpl.conformance.case import Outcome, load_cases
+from refimpl.conformance.case_file import load_cases
 from refimpl.conformance.clauses import spec_folder
 from refimpl.conformance.expectations import read_expectations
+from refimpl.conformance.outcome import Outcome
 from refimpl.conformance.process import ProcessSubject
 from refimpl.conformance.result import Event, Result
 from refimpl.conformance.runner import run

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import safetensors
 
-from refimpl.conformance.case import load_cases
+from refimpl.conformance.case_file import load_cases
 from refimpl.conformance.clauses import spec_folder
 from refimpl.conformance.expectations import read_expectations
 from refimpl.conformance.result import Event, Result

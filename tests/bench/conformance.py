@@ -9,7 +9,8 @@ import time
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice, repeat
 
-from refimpl.conformance.case import Case, load_cases, of_size
+from refimpl.conformance.case import Case
+from refimpl.conformance.case_file import load_cases, of_size
 from refimpl.conformance.fuzz import campaign
 from refimpl.conformance.result import Result
 from refimpl.conformance.runner import run

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from refimpl.conformance.case import Case, load_cases
+from refimpl.conformance.case import Case
+from refimpl.conformance.case_file import load_cases
 from refimpl.conformance.clauses import load_clauses, not_applicable, spec_folder
 
 #: The families that have cases; the others come with the quantisation and the adapters.

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from refimpl.conformance.case import Missing, Outcome, Panic
 from refimpl.conformance.events import Exchanged
 from refimpl.conformance.exchange import MODULES, _NoFileError, _refuse_store, exchange
+from refimpl.conformance.outcome import Missing, Outcome, Panic
 from refimpl.conformance.protocol import Caps, Greeting, Implementation
 from refimpl.conformance.subject import Subject, open_subject
 from refimpl.errors import SubjectError

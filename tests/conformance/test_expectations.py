@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from refimpl.conformance.case import load_cases
+from refimpl.conformance.case_file import load_cases
 from refimpl.conformance.clauses import spec_folder
 from refimpl.conformance.expectations import (
     Expectations,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from refimpl.conformance import blobs, process, sandbox
-from refimpl.conformance.case import load_cases
+from refimpl.conformance.case_file import load_cases
 from refimpl.conformance.process import FrameLimitError, ProcessSubject
 from refimpl.conformance.result import Event, Restart, Result
 from refimpl.conformance.runner import run

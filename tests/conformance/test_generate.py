@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from refimpl.conformance import generate as generator
-from refimpl.conformance.case import cases_folder, load_cases
+from refimpl.conformance.case_file import cases_folder, load_cases
 from refimpl.conformance.clauses import load_clauses
 from refimpl.conformance.generate import COUNTS, generate, main, truth_of
 from refimpl.conformance.tree import draw_tree, leaves_of

@@ -9,7 +9,8 @@ from random import Random
 import pytest
 
 from refimpl.conformance import generate_adapt, generate_quant
-from refimpl.conformance.case import Case, load_cases
+from refimpl.conformance.case import Case
+from refimpl.conformance.case_file import load_cases
 
 COMMITTED = {case.id: case for case in load_cases()}
 

@@ -18,8 +18,9 @@ import pytest
 
 from refimpl.cli.terminal import plain
 from refimpl.conformance import process
-from refimpl.conformance.case import Outcome, load_cases
+from refimpl.conformance.case_file import load_cases
 from refimpl.conformance.clauses import load_clauses
+from refimpl.conformance.outcome import Outcome
 from refimpl.conformance.protocol import Greeting
 from refimpl.conformance.report import Report
 from refimpl.conformance.result import Event, Result

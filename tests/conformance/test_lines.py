@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from refimpl.conformance.case import Case, read_case
+from refimpl.conformance.case import Case
+from refimpl.conformance.case_file import read_case
 from refimpl.conformance.expectations import read_entries
 from refimpl.conformance.protocol import Greeting, decode, read_greeting, read_trace
 from refimpl.errors import CaseError, SubjectError

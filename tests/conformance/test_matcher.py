@@ -5,9 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from refimpl.conformance.case import Match, Outcome
+from refimpl.conformance.case import Match
 from refimpl.conformance.floats import is_nan, ulp_distance
 from refimpl.conformance.matcher import compare
+from refimpl.conformance.outcome import Outcome
 
 PLAIN = Match()
 

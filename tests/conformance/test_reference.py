@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from refimpl.conformance.case import load_cases
+from refimpl.conformance.case_file import load_cases
 from refimpl.conformance.runner import run
 from refimpl.conformance.subject import open_subject
 

@@ -11,8 +11,10 @@ import msgspec
 import pytest
 
 from refimpl.conformance import process
-from refimpl.conformance.case import Case, Outcome, load_cases
+from refimpl.conformance.case import Case
+from refimpl.conformance.case_file import load_cases
 from refimpl.conformance.clauses import load_clauses
+from refimpl.conformance.outcome import Outcome
 from refimpl.conformance.protocol import Caps, Devices, Greeting, Implementation
 from refimpl.conformance.report import Report, unknown_clauses
 from refimpl.conformance.result import Event, Result

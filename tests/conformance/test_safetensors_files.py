@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from refimpl.conformance.case import Outcome, Panic
 from refimpl.conformance.exchange import exchange
+from refimpl.conformance.outcome import Outcome, Panic
 from refimpl.conformance.safetensors_files import TREES, given, reading, writing
 from refimpl.conformance.subject import Subject, open_subject
 

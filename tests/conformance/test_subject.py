@@ -36,7 +36,7 @@ def test_burn_is_built_by_cargo_and_asked_as_a_command(
     program.write_text(f"#!/bin/sh\nexec {sys.executable} {DUMMY} good\n")
     program.chmod(0o755)
     fake_cargo(tmp_path, monkeypatch, str(program))
-    from refimpl.conformance.case import load_cases
+    from refimpl.conformance.case_file import load_cases
 
     write_case(tmp_path / "cases", case_of())
     with open_subject("burn") as subject:

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from refimpl.conformance.case import Outcome, load_cases
+from refimpl.conformance.case_file import load_cases
+from refimpl.conformance.outcome import Outcome
 from refimpl.conformance.protocol import Caps, Greeting, Implementation
 from refimpl.conformance.result import Event, Finding, Result
 from refimpl.conformance.runner import run

@@ -10,7 +10,8 @@ import pytest
 
 from refimpl.cli.main import main
 from refimpl.conformance.adapter_check import check_adapter
-from refimpl.conformance.case import Case, load_cases
+from refimpl.conformance.case import Case
+from refimpl.conformance.case_file import load_cases
 from refimpl.conformance.expectations import read_entries
 from refimpl.conformance.result import Result
 from refimpl.conformance.runner import run

@@ -11,9 +11,10 @@ from types import FunctionType
 
 import coverage
 
-from refimpl.conformance.case import Variant, load_cases, variants
+from refimpl.conformance.case_file import load_cases
 from refimpl.conformance.runner import ask
 from refimpl.conformance.subject import Subject
+from refimpl.conformance.variants import Variant, variants
 from refimpl.conformance.verdict import PASS
 from refimpl.param.rust_regex import places, unicode_data
 from refimpl.tensor.device import Device

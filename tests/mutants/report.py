@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from refimpl.conformance.case import Case, Variant
+from refimpl.conformance.case import Case
 from refimpl.conformance.generate import place_of
+from refimpl.conformance.variants import Variant
 from tests.mutants.mutate import Mutant
 
 #: The least share of mutants that the cases must catch.

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from refimpl.conformance.case import load_cases, variants
+from refimpl.conformance.case_file import load_cases
+from refimpl.conformance.variants import variants
 from tests.mutants import scope
 from tests.mutants.mutate import functions_of, mutants_of
 from tests.mutants.report import Report

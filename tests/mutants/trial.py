@@ -11,10 +11,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from refimpl.conformance.case import Variant
 from refimpl.conformance.planted.planting import exchanged
 from refimpl.conformance.runner import ask
 from refimpl.conformance.subject import Subject
+from refimpl.conformance.variants import Variant
 from refimpl.conformance.verdict import PASS
 from tests.mutants.mutate import Mutant
 from tests.mutants.reach import forget

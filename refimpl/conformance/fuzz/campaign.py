@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from ...errors import SubjectError
-from ..case import Case, Step, bare
+from ..case import Case, Step
 from ..subject import Subject
+from ..variants import bare
 from .comparison import FAULTS, MAX_KILLS, Comparison, Disagreement, Trace, name_of
 from .finding import Finding, case_of, verify, write
 from .minimise import minimise

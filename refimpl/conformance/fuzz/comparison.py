@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from ...errors import SubjectError
-from ..case import Outcome, Step, bare, match_of
+from ..case import Step
 from ..matcher import Difference, compare
+from ..outcome import Outcome
 from ..process import SubjectCrashError, SubjectTimeoutError
 from ..subject import Subject
+from ..variants import bare, match_of
 
 #: More kills than this while one fault is made small are not worth the wait.
 MAX_KILLS = 8

@@ -12,8 +12,10 @@ from pathlib import Path
 import msgspec
 
 from ...errors import ResourceError
-from ..case import Case, Outcome, Provenance, format_case
+from ..case import Case, Provenance
+from ..case_file import format_case
 from ..generate import truth_of
+from ..outcome import Outcome
 from ..protocol import Greeting
 from .comparison import Disagreement, Trace
 

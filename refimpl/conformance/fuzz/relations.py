@@ -7,8 +7,9 @@ from random import Random
 
 import msgspec
 
-from ..case import Match, Outcome, Step
+from ..case import Match, Step
 from ..matcher import Difference, compare
+from ..outcome import Outcome
 from ..tree import draw_tree
 from .comparison import Disagreement, Trace, stops
 

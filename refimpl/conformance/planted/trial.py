@@ -6,10 +6,12 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 
-from ..case import Case, Variant, load_cases, variants
+from ..case import Case
+from ..case_file import load_cases
 from ..result import Result
 from ..runner import ask
 from ..subject import open_subject
+from ..variants import Variant, variants
 from ..verdict import PASS, UNRECORDED
 from .catalogue import CATALOGUE
 from .planting import Bug, planted

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from refimpl.cli.main import main
-from refimpl.conformance.case import read_case
+from refimpl.conformance.case_file import read_case
 from refimpl.conformance.fuzz import campaign
 from refimpl.conformance.fuzz.relations import RELATIONS, instances
 from refimpl.conformance.subject import open_subject

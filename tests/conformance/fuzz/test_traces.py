@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
-from refimpl.conformance.case import bare
 from refimpl.conformance.clauses import load_clauses
 from refimpl.conformance.fuzz.comparison import stops
 from refimpl.conformance.fuzz.traces import DRAWERS
 from refimpl.conformance.subject import open_subject
+from refimpl.conformance.variants import bare
 
 
 @pytest.mark.parametrize("theme", DRAWERS)

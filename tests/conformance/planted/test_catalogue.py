@@ -8,7 +8,8 @@ from functools import cache
 import pytest
 
 from refimpl import Device, LayerPlacement
-from refimpl.conformance.case import Case, load_cases
+from refimpl.conformance.case import Case
+from refimpl.conformance.case_file import load_cases
 from refimpl.conformance.clauses import load_clauses
 from refimpl.conformance.planted import trial
 from refimpl.conformance.planted.catalogue import CATALOGUE

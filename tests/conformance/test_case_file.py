@@ -6,14 +6,7 @@ from typing import Any
 
 import pytest
 
-from refimpl.conformance.case import (
-    Outcome,
-    cases_folder,
-    format_case,
-    load_cases,
-    read_case,
-    variants,
-)
+from refimpl.conformance.case_file import cases_folder, format_case, load_cases, read_case
 from refimpl.conformance.location import repeated_key
 from refimpl.conformance.protocol import PROFILE
 from refimpl.conformance.versions import BURN
@@ -108,38 +101,6 @@ def test_a_file_that_is_no_json_is_a_case_error(tmp_path: Path, text: str) -> No
         read_case(path, tmp_path)
 
 
-def test_axes_fill_whole_texts_at_any_depth(tmp_path: Path) -> None:
-    steps = [{"do": "echo", "value": {"n": ["$n", "n$n"], "m": "$m", "no": "$other"}}]
-    axes = {"n": [0, [1, 2]], "m": ["x", None]}
-    case = read_case(
-        write_case(tmp_path, case_of(axes=axes, steps=steps, expect=[], provenance={"source": "none"})),
-        tmp_path,
-    )
-    made = list(variants(case))
-
-    assert [variant.name for variant in made] == ["n=0,m=x", "n=0,m=null", "n=#1,m=x", "n=#1,m=null"]
-    assert made[2].steps == ({"do": "echo", "value": {"n": [[1, 2], "n$n"], "m": "x", "no": "$other"}},)
-    assert made[0].label == "plc.one[n=0,m=x]"
-    assert made[0].expect is None
-
-
-def test_a_value_that_is_no_plain_word_is_named_by_its_place(tmp_path: Path) -> None:
-    axes = {"g": ["a,b", "a=b", "x" * 30, True, 1.5]}
-    case = read_case(
-        write_case(tmp_path, case_of(axes=axes, expect=[], provenance={"source": "none"})), tmp_path
-    )
-
-    assert [variant.name for variant in variants(case)] == ["g=#0", "g=#1", "g=#2", "g=true", "g=1.5"]
-
-
-def test_match_is_not_part_of_what_the_subject_is_asked(tmp_path: Path) -> None:
-    steps = [{"do": "echo", "value": 1, "match": {"ulp": 2}}]
-    (variant,) = variants(read_case(write_case(tmp_path, case_of(steps=steps)), tmp_path))
-
-    assert variant.steps == ({"do": "echo", "value": 1},)
-    assert variant.matches[0].ulp == 2
-
-
 def test_cases_are_chosen_by_id_or_its_beginning(tmp_path: Path) -> None:
     for name in ("plc.even", "plc.even.more", "plc.evenly", "dev.one"):
         write_case(tmp_path, case_of(name))
@@ -218,8 +179,3 @@ def test_every_case_of_ours_is_written_as_we_write_cases() -> None:
     ]
 
     assert wrong == []
-
-
-def test_an_outcome_is_exactly_one_of_its_forms() -> None:
-    with pytest.raises(ValueError, match="exactly one"):
-        Outcome()
