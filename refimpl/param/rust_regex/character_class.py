@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from . import unicode_data
 from .char_set import ASCII_CLASSES, EMPTY, CharSet, fold_ascii
 from .escape import Assertion, Literal, PerlClass, UnicodeClass, read_escape
 from .flags import Flags
+from .nesting import Nest
 from .syntax import CLASS_UNCLOSED, INVALID_UTF8, UNICODE_NOT_ALLOWED, PatternSyntaxError, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from .cursor import Cursor
 
@@ -86,21 +87,37 @@ class SetRules:
         return char
 
 
+class _Set(NamedTuple):
+    """A set, where it stands, and how deep brackets nest in it."""
+
+    chars: CharSet
+    span: Span
+    nest: Nest | None = None
+
+
 @dataclass(slots=True)
 class _Part:
-    """Sets side by side, and how deep brackets nest in them."""
+    """Sets side by side, from a position on."""
 
-    sets: list[CharSet] = field(default_factory=list)
-    depths: list[int] = field(default_factory=list)
+    start: int
+    sets: list[_Set] = field(default_factory=list)
 
-    def add(self, chars: CharSet, depth: int = 0) -> None:
-        self.sets.append(chars)
-        self.depths.append(depth)
+    def add(self, chars: CharSet, span: Span, nest: Nest | None = None) -> None:
+        self.sets.append(_Set(chars, span, nest))
 
-    def whole(self) -> tuple[CharSet, int]:
-        """The union and its depth: one more where it joins several."""
-        union = CharSet.of(each for chars in self.sets for each in chars.ranges)
-        return union, max(self.depths, default=0) + (len(self.sets) > 1)
+    def whole(self) -> _Set:
+        """The union: one level more where it joins several."""
+        if len(self.sets) == 1:
+            return self.sets[0]
+        if not self.sets:
+            return _Set(EMPTY, (self.start, self.start))
+        union = CharSet.of(each for one in self.sets for each in one.chars.ranges)
+        span = self.sets[0].span[0], self.sets[-1].span[1]
+        return _Set(union, span, Nest(span, _nests(self.sets)))
+
+
+def _nests(sets: Iterable[_Set]) -> tuple[Nest, ...]:
+    return tuple(one.nest for one in sets if one.nest is not None)
 
 
 @dataclass(slots=True)
@@ -117,54 +134,53 @@ class _Operator:
     """An operator whose right side is being read."""
 
     name: str
-    left: tuple[CharSet, int]
+    left: _Set
 
 
 _Stack: TypeAlias = list[_Open | _Operator]
 
 
-def read_class(cursor: Cursor, rules: SetRules) -> tuple[CharSet, int]:
+def read_class(cursor: Cursor, rules: SetRules) -> tuple[CharSet, Nest]:
     """The set whose bracket stands at the cursor, and how deep its brackets nest."""
     stack: _Stack = []
-    part = _Part()
+    part = _Part(cursor.at)
     while True:
         cursor.space()
         char = cursor.char
         if char == "[":
-            ascii_class = _ascii_class(cursor, rules) if stack else None
-            if ascii_class is not None:
-                part.add(ascii_class)
-                continue
-            opened, part = _open(cursor, part)
-            stack.append(opened)
+            if not stack or not _is_ascii_class(cursor, rules, part):
+                opened, part = _open(cursor, part)
+                stack.append(opened)
         elif char == "]":
-            chars, depth = _operated(stack, part.whole(), rules)
+            inside = _operated(stack, part.whole(), rules)
             closed = stack.pop()
             assert isinstance(closed, _Open)  # `_operated` leaves the bracket on top
             cursor.bump()
             span = closed.span[0], cursor.at
-            chars = rules.finished(rules.fold(chars), closed.negated, span)
+            chars = rules.finished(rules.fold(inside.chars), closed.negated, span)
+            nest = Nest(span, _nests([inside]))
             if not stack:
-                return chars, depth + 1
+                return chars, nest
             part = closed.before
-            part.add(chars, depth + 1)
+            part.add(chars, span, nest)
         elif char in ("&", "-", "~") and cursor.peek() == char:
             cursor.bump_if(char * 2)
             stack.append(_Operator(char * 2, _operated(stack, part.whole(), rules)))
-            part = _Part()
+            part = _Part(cursor.at)
         else:
-            part.add(_item(cursor, rules, stack))
+            part.add(*_item(cursor, rules, stack))
 
 
-def _operated(stack: _Stack, right: tuple[CharSet, int], rules: SetRules) -> tuple[CharSet, int]:
+def _operated(stack: _Stack, right: _Set, rules: SetRules) -> _Set:
     """`right`, or what the operator before it makes of both sides."""
     operator = stack[-1] if stack else None
     if not isinstance(operator, _Operator):
         return right
     stack.pop()
-    left_set, left_depth = operator.left
-    made = _OPERATIONS[operator.name](rules.fold(left_set), rules.fold(right[0]))
-    return made, 1 + max(left_depth, right[1])
+    left = operator.left
+    made = _OPERATIONS[operator.name](rules.fold(left.chars), rules.fold(right.chars))
+    span = left.span[0], right.span[1]
+    return _Set(made, span, Nest(span, _nests([left, right])))
 
 
 def _open(cursor: Cursor, before: _Part) -> tuple[_Open, _Part]:
@@ -175,28 +191,30 @@ def _open(cursor: Cursor, before: _Part) -> tuple[_Open, _Part]:
     negated = cursor.char == "^"
     if negated and not cursor.bump_and_space():
         raise PatternSyntaxError(CLASS_UNCLOSED, (start, cursor.at))
-    part = _Part()
+    part = _Part(cursor.at)
     while cursor.char == "-":
-        part.add(CharSet(((45, 45),)))
+        part.add(CharSet(((45, 45),)), cursor.this)
         if not cursor.bump_and_space():
             raise PatternSyntaxError(CLASS_UNCLOSED, (start, start))
     if not part.sets and cursor.char == "]":
-        part.add(CharSet(((93, 93),)))
+        part.add(CharSet(((93, 93),)), cursor.this)
         if not cursor.bump_and_space():
             raise PatternSyntaxError(CLASS_UNCLOSED, (start, cursor.at))
     return _Open(before, negated, (start, cursor.at)), part
 
 
-def _ascii_class(cursor: Cursor, rules: SetRules) -> CharSet | None:
-    """The set of `[:name:]`; None where the bracket opens an ordinary set."""
+def _is_ascii_class(cursor: Cursor, rules: SetRules, part: _Part) -> bool:
+    """Whether `[:name:]` stands at the cursor: then it is added. Else the bracket opens an ordinary set."""
     found = _ASCII_CLASS.match(cursor.pattern, cursor.at)
     if found is None:
-        return None
+        return False
     cursor.at = found.end()
-    return rules.finished(rules.fold(ASCII_CLASSES[found["name"]]), bool(found["not"]), found.span())
+    chars = rules.fold(ASCII_CLASSES[found["name"]])
+    part.add(rules.finished(chars, bool(found["not"]), found.span()), found.span())
+    return True
 
 
-def _item(cursor: Cursor, rules: SetRules, stack: _Stack) -> CharSet:
+def _item(cursor: Cursor, rules: SetRules, stack: _Stack) -> tuple[CharSet, Span]:
     """A character, a range or an escaped class; at the end of the pattern the bracket was not closed."""
     first = _primitive(cursor)
     cursor.space()
@@ -206,11 +224,11 @@ def _item(cursor: Cursor, rules: SetRules, stack: _Stack) -> CharSet:
         match first:
             case Literal():
                 char = rules.literal(first)
-                return CharSet(((char, char),))
+                return CharSet(((char, char),)), first.span
             case PerlClass():
-                return rules.perl(first)
+                return rules.perl(first), first.span
             case UnicodeClass():
-                return rules.unicode(first)
+                return rules.unicode(first), first.span
             case Assertion():
                 raise PatternSyntaxError("invalid escape sequence found in character class", first.span)
     if not cursor.bump_and_space():
@@ -219,10 +237,10 @@ def _item(cursor: Cursor, rules: SetRules, stack: _Stack) -> CharSet:
     if not isinstance(first, Literal) or not isinstance(last, Literal):
         span = last.span if isinstance(first, Literal) else first.span
         raise PatternSyntaxError("invalid range boundary, must be a literal", span)
+    span = first.span[0], last.span[1]
     if first.char > last.char:
-        span = first.span[0], last.span[1]
         raise PatternSyntaxError("invalid character class range, the start must be <= the end", span)
-    return CharSet(((rules.literal(first), rules.literal(last)),))
+    return CharSet(((rules.literal(first), rules.literal(last)),)), span
 
 
 def _primitive(cursor: Cursor) -> Literal | PerlClass | UnicodeClass | Assertion:

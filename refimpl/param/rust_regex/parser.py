@@ -11,28 +11,26 @@ from .character_class import SetRules, read_class
 from .cursor import WHITE_SPACE, Cursor
 from .escape import Assertion, Escape, Literal, PerlClass, UnicodeClass, read_escape
 from .flags import Flags, read_flags
+from .nesting import Nest, check_nesting
 from .syntax import COUNT_UNCLOSED, GROUP_UNCLOSED, INVALID_UTF8, MISSING, PatternSyntaxError, Span
 from .tree import Capture, Chars, Choice, Look, Node, Place, Sequence, repeat
 
-#: How deep groups, repetitions, sequences, choices and brackets may stand in each other.
-NEST_LIMIT: Final = 250
 _U32_MAX: Final = (1 << 32) - 1
 _ANY: Final = CharSet(((0, 0x10FFFF),))
 
 
 @dataclass(slots=True)
 class _Item:
-    """A node, how deep it nests, and whether it is only a switch of flags."""
+    """A node, where it stands, how parts nest in it, and whether it is only a switch of flags."""
 
     node: Node
-    depth: int = 0
+    span: Span
+    nest: Nest | None = None
     is_flags: bool = False
 
     def __post_init__(self) -> None:
-        if self.depth > NEST_LIMIT:
-            raise PatternSyntaxError(
-                f"exceed the maximum number of nested parentheses/brackets ({NEST_LIMIT})"
-            )
+        if self.nest is not None and self.nest.is_too_deep:
+            self.node = Sequence(())  # it will be refused; nothing is to go down into it before
 
 
 @dataclass(slots=True)
@@ -45,32 +43,32 @@ class _Group:
     span: Span = (0, 0)
     captures: bool = False
     flags_before: Flags = field(default_factory=Flags)
+    #: Where the first branch begins, and where the last one does.
+    start: int = 0
+    branch_start: int = 0
     branches: list[_Item] = field(default_factory=list)
     items: list[_Item] = field(default_factory=list)
 
-    def end_branch(self) -> None:
-        """What was read since the last `|` is a branch."""
-        self.branches.append(_joined(self.items))
-        self.items = []
+    def end_branch(self, at: int) -> None:
+        """What was read since the last `|` is a branch, which ends here."""
+        span = self.branch_start, at
+        nodes = Sequence(tuple(item.node for item in self.items))
+        several = _Item(nodes, span, Nest(span, _nests(self.items)) if self.items else None)
+        self.branches.append(self.items[0] if len(self.items) == 1 else several)
+        self.items, self.branch_start = [], at + 1
 
-    def whole(self) -> _Item:
-        """The branches read."""
-        self.end_branch()
+    def whole(self, at: int) -> _Item:
+        """The branches read, the last of which ends here."""
+        self.end_branch(at)
         if len(self.branches) == 1:
             return self.branches[0]
-        return _Item(
-            Choice(tuple(branch.node for branch in self.branches)),
-            1 + max(branch.depth for branch in self.branches),
-        )
+        span = self.start, at
+        nodes = Choice(tuple(branch.node for branch in self.branches))
+        return _Item(nodes, span, Nest(span, _nests(self.branches)))
 
 
-def _joined(items: list[_Item]) -> _Item:
-    if len(items) == 1:
-        return _Item(items[0].node, items[0].depth)
-    return _Item(
-        Sequence(tuple(item.node for item in items)),
-        1 + max(item.depth for item in items) if items else 0,
-    )
+def _nests(items: list[_Item]) -> tuple[Nest, ...]:
+    return tuple(item.nest for item in items if item.nest is not None)
 
 
 def parse(pattern: str) -> Node:
@@ -102,23 +100,25 @@ class _Parser:
             elif char == ")":
                 self._close_group()
             elif char == "|":
-                self.open[-1].end_branch()
+                self.open[-1].end_branch(cursor.at)
                 cursor.bump()
             elif char == "[":
-                chars, depth = read_class(cursor, self.rules)
-                items.append(_Item(Chars(chars), depth))
+                chars, nest = read_class(cursor, self.rules)
+                items.append(_Item(Chars(chars), nest.span, nest))
             elif char in ("?", "*", "+"):
                 self._repeat(items)
             elif char == "{":
                 self._repeat_counted(items)
             elif char == "\\":
-                items.append(_Item(self._escaped(read_escape(cursor))))
+                escape = read_escape(cursor)
+                items.append(_Item(self._escaped(escape), escape.span))
             else:
-                items.append(_Item(self._plain(char)))
+                items.append(_Item(self._plain(char), cursor.this))
                 cursor.bump()
         if len(self.open) > 1:
             raise PatternSyntaxError(GROUP_UNCLOSED, self.open[-1].span)
-        whole = self.open[0].whole()
+        whole = self.open[0].whole(cursor.at)
+        check_nesting(whole.nest)
         if self.rules.fault is not None:
             raise self.rules.fault
         return whole.node
@@ -182,7 +182,7 @@ class _Parser:
             )
         if cursor.bump_if("?P<") or cursor.bump_if("?<"):
             self._capture_name()
-            self.open.append(_Group(span, True, before))
+            self.open.append(_Group(span, True, before, cursor.at, cursor.at))
         elif cursor.bump_if("?"):
             if cursor.ended:
                 raise PatternSyntaxError(GROUP_UNCLOSED, span)
@@ -190,24 +190,25 @@ class _Parser:
             ends = cursor.char == ")"
             cursor.bump()
             if not ends:
-                self.open.append(_Group(span, False, before))
+                self.open.append(_Group(span, False, before, cursor.at, cursor.at))
             elif any_flag:
-                self.open[-1].items.append(_Item(Sequence(()), is_flags=True))
+                self.open[-1].items.append(_Item(Sequence(()), (span[0], cursor.at), is_flags=True))
             else:
                 raise PatternSyntaxError(MISSING, inner)
             self._set_flags(flags)
         else:
-            self.open.append(_Group(span, True, before))
+            self.open.append(_Group(span, True, before, cursor.at, cursor.at))
 
     def _close_group(self) -> None:
         if len(self.open) == 1:
             raise PatternSyntaxError("unopened group", self.cursor.this)
         group = self.open.pop()
-        whole = group.whole()
+        whole = group.whole(self.cursor.at)
         self.cursor.bump()
+        span = group.span[0], self.cursor.at
         self._set_flags(group.flags_before)
         node = Capture(whole.node) if group.captures else whole.node
-        self.open[-1].items.append(_Item(node, whole.depth + 1))
+        self.open[-1].items.append(_Item(node, span, Nest(span, _nests([whole]))))
 
     def _capture_name(self) -> None:
         cursor = self.cursor
@@ -232,7 +233,12 @@ class _Parser:
         item = self._repeated(items)
         if self.cursor.bump() and self.cursor.char == "?":
             self.cursor.bump()
-        items.append(_Item(repeat(item.node, least, most), item.depth + 1))
+        items.append(self._repeat_of(item, least, most))
+
+    def _repeat_of(self, item: _Item, least: int, most: int | None) -> _Item:
+        """`item` repeated, from where it begins to the cursor."""
+        span = item.span[0], self.cursor.at
+        return _Item(repeat(item.node, least, most), span, Nest(span, _nests([item])))
 
     def _repeated(self, items: list[_Item]) -> _Item:
         """The item that the operator at the cursor repeats."""
@@ -257,7 +263,7 @@ class _Parser:
         if most is not None and least > most:
             reason = "invalid repetition count range, the start must be <= the end"
             raise PatternSyntaxError(reason, (start, cursor.at))
-        items.append(_Item(repeat(item.node, least, most), item.depth + 1))
+        items.append(self._repeat_of(item, least, most))
 
     def _count(self, start: int) -> int:
         """The number after the character at the cursor, blanks around it."""
