@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from typing import Any
 
 import msgspec
@@ -12,6 +14,7 @@ from .floats import FLOAT_BITS, same_bits, ulp_distance
 from .outcome import Fault, Outcome
 
 _LIMIT = 160
+_HEX = re.compile("[0-9a-f]*")
 #: A value as JSON, its keys in order.
 _text = msgspec.json.Encoder(order="deterministic").encode
 
@@ -77,27 +80,35 @@ def _form(outcome: Outcome) -> tuple[str, Any]:
 
 def _differ(where: str, expected: Any, got: Any, match: Match) -> Difference | None:
     if isinstance(expected, dict) and isinstance(got, dict):
-        if "hex" in expected and "hex" in got and expected.get("dtype") in FLOAT_BITS:
-            return _tensor_difference(where, expected, got, match)
         return _object_difference(where, expected, got, match)
     if isinstance(expected, list) and isinstance(got, list):
         return _list_difference(where, expected, got, match)
-    if isinstance(expected, bool) is isinstance(got, bool) and expected == got:
+    if isinstance(expected, bool) is isinstance(got, bool) and expected == got and not _signs(expected, got):
         return None
     if isinstance(expected, str) and isinstance(got, str):
         return _text_difference(where, expected, got)
     return Difference(where, _show(expected), _show(got))
 
 
+def _signs(expected: Any, got: Any) -> bool:
+    """Whether two numbers that are equal are zeros of two signs."""
+    return expected == 0 and math.copysign(1, expected) != math.copysign(1, got)
+
+
 def _object_difference(
     where: str, expected: dict[str, Any], got: dict[str, Any], match: Match
 ) -> Difference | None:
-    for key, wanted in expected.items():
+    """The first key whose values differ; the elements of a tensor come after its dtype and shape."""
+    for key in sorted(expected, key="hex".__eq__):
+        wanted = expected[key]
         if key in match.ignore:
             continue
         if key not in got:
             return Difference(f"{where}.{key}", _show(wanted), "nothing")
-        found = _differ(f"{where}.{key}", wanted, got[key], match)
+        if key == "hex" and expected.get("dtype") in FLOAT_BITS:
+            found = _elements_difference(where, expected["dtype"], wanted, got[key], match)
+        else:
+            found = _differ(f"{where}.{key}", wanted, got[key], match)
         if found is not None:
             return found
     for key, value in got.items():
@@ -122,28 +133,25 @@ def _list_difference(where: str, expected: list[Any], got: list[Any], match: Mat
     return None
 
 
-def _tensor_difference(
-    where: str, expected: dict[str, Any], got: dict[str, Any], match: Match
-) -> Difference | None:
-    """The difference of two tensors of floats: dtype, shape, then the first element that differs."""
-    for key in ("dtype", "shape"):
-        found = _differ(f"{where}.{key}", expected.get(key), got.get(key), match)
-        if found is not None:
-            return found
-    if expected["hex"] == got["hex"]:
+def _elements_difference(where: str, dtype: str, expected: Any, got: Any, match: Match) -> Difference | None:
+    """The first element that differs of two tensors of floats."""
+    if expected == got:
         return None
-    if not isinstance(got["hex"], str) or len(expected["hex"]) != len(got["hex"]):
-        return Difference(f"{where}.hex", _show(expected["hex"]), _show(got["hex"]))
-    dtype = expected["dtype"]
+    if not isinstance(expected, str) or not _is_hex(got) or len(expected) != len(got):
+        return Difference(f"{where}.hex", _show(expected), _show(got))
     digits = FLOAT_BITS[dtype] // 4
-    for at in range(0, len(expected["hex"]), digits):
-        wanted, value = expected["hex"][at : at + digits], got["hex"][at : at + digits]
+    for at in range(0, len(expected), digits):
+        wanted, value = expected[at : at + digits], got[at : at + digits]
         if same_bits(dtype, wanted, value, nan_payload=match.bits):
             continue
         if match.ulp and ulp_distance(dtype, wanted, value) <= match.ulp:
             continue
         return Difference(f"{where}[element {at // digits}]", f"{wanted} ({dtype})", value)
     return None
+
+
+def _is_hex(value: Any) -> bool:
+    return isinstance(value, str) and _HEX.fullmatch(value) is not None
 
 
 def _text_difference(where: str, expected: str, got: str) -> Difference | None:

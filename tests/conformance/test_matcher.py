@@ -52,6 +52,8 @@ def test_a_value_equals_itself(value: Any) -> None:
         ("a\nb\nc", "a\nX\nc", '$.ok, line 2: expected "b", got "X"'),
         ("a\nb", "a\nb\nc", "$.ok: expected 2 lines, got 3 lines"),
         ([1], {"a": 1}, '$.ok: expected [1], got {"a": 1}'),
+        (0, -0.0, "$.ok: expected 0, got -0.0"),
+        (-0.0, 0.0, "$.ok: expected -0.0, got 0.0"),
     ],
 )
 def test_the_difference_is_the_first_place_that_differs(expected: Any, got: Any, words: str) -> None:
@@ -69,6 +71,43 @@ def test_tensors_differ_at_an_element_a_shape_or_a_dtype() -> None:
     assert differ(tensor("0000803f"), tensor("0000803f", "f16")) == '$.ok.dtype: expected "f32", got "f16"'
     assert (differ(tensor("0000803f"), tensor("0000803f00000040")) or "").startswith("$.ok.shape[0]")
     assert (differ(tensor("0000803f"), tensor("0000803f") | {"hex": "00"}) or "").startswith("$.ok.hex")
+
+
+def test_a_number_is_the_same_with_and_without_a_point() -> None:
+    assert differ([1, 2.0, 0], [1.0, 2, 0.0]) is None
+
+
+@pytest.mark.parametrize("dtype", ["f32", "i32"])
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"path": "b"}, "$.ok.path"),
+        ({"id": 2}, "$.ok.id"),
+        ({"x": 1}, "$.ok.x"),
+        ({"path": None}, "$.ok.path"),
+    ],
+)
+def test_what_stands_beside_the_elements_counts_too(dtype: str, change: dict[str, Any], where: str) -> None:
+    entry = {"path": "a", "id": 1, "dtype": dtype, "shape": [1], "hex": "0000803f"}
+
+    assert (differ(entry, entry | change) or "").startswith(f"{where}: ")
+
+
+def test_what_lacks_beside_the_elements_counts_too() -> None:
+    entry = tensor("0000803f")
+
+    assert differ({"path": "a", **entry}, entry) == '$.ok.path: expected "a", got nothing'
+    assert differ({"path": "a", **entry}, entry, Match(ignore=("path",))) is None
+
+
+@pytest.mark.parametrize("digits", ["0000803g", "0000 03f", "+000803f", "é000803f", 5, None])
+@pytest.mark.parametrize("match", [PLAIN, Match(ulp=2)])
+def test_what_is_no_hexadecimal_number_differs(digits: Any, match: Match) -> None:
+    entry = tensor("0000803f")
+
+    assert (differ(entry, entry | {"hex": digits}, match) or "").startswith(
+        '$.ok.hex: expected "0000803f", got'
+    )
 
 
 @pytest.mark.parametrize(
