@@ -13,14 +13,15 @@ from click.core import ParameterSource
 
 from ..conformance.case import Case
 from ..conformance.case_file import load_cases, of_size, selected
-from ..conformance.clauses import TRUTHS, load_clauses, not_applicable
+from ..conformance.clauses import TRUTHS, asked_truths, load_clauses, not_applicable
 from ..conformance.expectations import Expectations, expectations_file, read_entries, read_expectations
+from ..conformance.printable import plain
 from ..conformance.report import Report, unknown_clauses
 from ..conformance.result import Event, Result
 from ..conformance.runner import run
 from ..conformance.subject import FORMS, open_subject
 from ..conformance.variants import Variant, variants
-from ..conformance.verdict import ADAPTER_FAULT
+from ..conformance.verdict import ADAPTER_FAULT, STRICT
 from ..conformance.versions import BURN
 from ..errors import CaseError
 from .apart import refuse_shared
@@ -28,11 +29,9 @@ from .main import AS_EXPECTED, BROKEN
 from .recorded import recorded
 from .report import form_options
 from .table import print_report
-from .terminal import console, plain, write_json
+from .terminal import console, write_json
 
 SIZES = ("smoke", "core", "full")
-#: Subjects of this project: to them, a step they do not support is a difference.
-OURS = ("refimpl", "burn")
 
 
 @click.command("conform")
@@ -111,12 +110,12 @@ def command(
     written = {"--events": events, **{f"--{name}": path for name, path in forms.items()}}
     refuse_shared(written, {"--expectations": file})
     clauses = load_clauses()
-    kinds = truths or (TRUTHS[:2] if subject == "burn" else TRUTHS)
+    kinds = truths or asked_truths(subject)
     asked = of_size(_choose(load_cases(folder), chapters, ids, kinds), size)
     for case, name in unknown_clauses(asked, clauses):
         raise CaseError(f"case {case.id} names {name}, which no chapter has")
     in_question = {name: clause for name, clause in clauses.items() if clause.truth in kinds}
-    report = Report(subject, in_question, not_applicable(), strict=subject in OURS)
+    report = Report(subject, in_question, not_applicable(), strict=subject in STRICT)
     whole = not (chapters or ids or truths) and size == "full"
     seen: list[Result] = []
     with (

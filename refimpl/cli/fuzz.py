@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..conformance.printable import plain
 from ..conformance.subject import FORMS, open_subject
 from ..errors import ResourceError
 from .main import AS_EXPECTED, BROKEN, DIFFERENCES, INTERRUPTED
-from .terminal import console, plain, write_json
+from .terminal import console, write_json
 
 if TYPE_CHECKING:
     from ..conformance.fuzz.campaign import Campaign

@@ -8,10 +8,10 @@ from importlib import import_module
 
 import click
 
+from ..conformance.printable import plain
 from ..errors import BurnpackError, CaseError, RecordError, RefimplError, ResourceError, SubjectError
 from .commands import COMMANDS, help_text
 from .main import AS_EXPECTED, BROKEN, INTERRUPTED, OURS, USAGE
-from .terminal import plain
 
 
 class LazyGroup(click.Group):

@@ -13,9 +13,10 @@ from ..conformance.clauses import CLAUSE_ID, Clause, load_clauses
 from ..conformance.planted.catalogue import CATALOGUE
 from ..conformance.planted.planting import Bug
 from ..conformance.planted.trial import cases_of, noticed
+from ..conformance.printable import plain
 from ..conformance.result import Result
 from ..errors import CaseError
-from .terminal import console, plain, write_json
+from .terminal import console, write_json
 
 _HELP = """  a clause id, `PLC-3` say   that is the broken rule
   hint                       the next hint, five in all

@@ -10,12 +10,13 @@ import click
 
 from ..conformance.clauses import load_clauses, not_applicable
 from ..conformance.events import Run, read_logs
+from ..conformance.printable import plain
 from ..conformance.reports.junit import junit
 from ..conformance.reports.page import html
 from ..conformance.reports.summary import markdown, summary
 from ..errors import ResourceError
 from .apart import refuse_shared
-from .terminal import console, plain, write_json
+from .terminal import console, write_json
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 

@@ -9,10 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..conformance.printable import plain
 from ..conformance.report import Report, Row
 from ..conformance.result import Result
 from ..conformance.verdict import GOOD, UNSUPPORTED
-from .terminal import console, plain
+from .terminal import console
 
 #: More failures than this are counted, not shown.
 SHOWN = 20

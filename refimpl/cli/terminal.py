@@ -1,28 +1,13 @@
-"""Writing to people: no control characters of strangers, no colour off a terminal, JSON alone when asked."""
+"""Writing to people: no markup, no colour off a terminal, JSON alone when asked."""
 
 from __future__ import annotations
 
 import io
 import sys
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-
-def plain(text: str) -> str:
-    """The text with every control character but the line break made visible."""
-    if text.isprintable():
-        return text
-    return "".join(_visible(character) for character in text)
-
-
-def _visible(character: str) -> str:
-    if character == "\n" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-        return character
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:x}}}"
 
 
 def console(*, stderr: bool = False) -> Console:

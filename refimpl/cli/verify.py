@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..conformance.printable import plain
 from .main import AS_EXPECTED, BROKEN, DIFFERENCES
-from .terminal import console, plain, write_json
+from .terminal import console, write_json
 
 if TYPE_CHECKING:
     from ..burnpack.verify import Finding, Verdict

@@ -47,6 +47,11 @@ class Clause(msgspec.Struct, frozen=True):
         return " ".join(self.text.split("\n\n")[0].split())
 
 
+def asked_truths(subject: str) -> tuple[str, ...]:
+    """The truths whose cases a subject is asked: real Burn does not know what this project decided."""
+    return TRUTHS[:2] if subject == "burn" else TRUTHS
+
+
 @cache
 def spec_folder() -> Path:
     """The folder `spec/`: inside the installed package, or beside it in a clone."""

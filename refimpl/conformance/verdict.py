@@ -43,6 +43,9 @@ CASE_FAULTS: Final = frozenset((UNRECORDED,))
 
 ALL: Final = GOOD | DIFFERENCES | SUBJECT_FAULTS | CASE_FAULTS | {UNSUPPORTED}
 
+#: Subjects of this project: to them, a step they do not support is a difference.
+STRICT: Final = ("refimpl", "burn")
+
 EXIT_AGREE, EXIT_DIFFER, EXIT_SUBJECT, EXIT_CASES = 0, 1, 2, 3
 
 

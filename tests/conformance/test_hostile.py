@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from refimpl.cli.terminal import plain
+from refimpl.conformance.printable import plain
 from refimpl.conformance import process
 from refimpl.conformance.case_file import load_cases
 from refimpl.conformance.clauses import load_clauses

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from refimpl.cli.terminal import plain
+from refimpl.conformance.printable import plain
 
 
 @pytest.mark.parametrize(
