@@ -122,8 +122,7 @@ class Report:
 
     def repeat(self, failure: Result) -> str:
         """The command that asks the failed variant again."""
-        subject = "" if self.subject == "refimpl" else f" --subject {shlex.quote(self.subject)}"
-        return f"refimpl conform{subject} --case {shlex.quote(failure.label)}"
+        return repeat(self.subject, failure.label)
 
     def sentences(self, case: Case) -> list[str]:
         """The clauses of a case, each with its first sentence."""
@@ -154,6 +153,12 @@ class Report:
             "why": failure.case.why,
             "repeat": self.repeat(failure),
         }
+
+
+def repeat(subject: str, label: str) -> str:
+    """The command that asks a subject one variant again."""
+    named = "" if subject == "refimpl" else f" --subject {shlex.quote(subject)}"
+    return f"refimpl conform{named} --case {shlex.quote(label)}"
 
 
 def unknown_clauses(cases: Iterable[Case], clauses: Mapping[str, Clause]) -> list[tuple[Case, str]]:

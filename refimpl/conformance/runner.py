@@ -73,11 +73,15 @@ def run(
         wanted: Whether a variant belongs to the run.
     """
     asked = (variant for case in cases for variant in variants(case) if wanted(variant))
-    return _Run(subject, skip, whole).events(asked)
+    return Runner(subject, skip, whole=whole).events(asked)
 
 
-class _Run:
-    def __init__(self, subject: Subject, skip: Callable[[Variant], str | None], whole: bool) -> None:
+class Runner:
+    """Asks a subject and judges; what it has seen so far (restarts, claims, the last cases) it keeps."""
+
+    def __init__(
+        self, subject: Subject, skip: Callable[[Variant], str | None], *, whole: bool = False
+    ) -> None:
         self.subject = subject
         self.skip = skip
         self.whole = whole
@@ -92,6 +96,7 @@ class _Run:
         self.history: deque[Variant] = deque(maxlen=_HISTORY)
 
     def events(self, source: Iterator[Variant]) -> Iterator[Event]:
+        """One result a variant, in this order, and a restart before the result that made it necessary."""
         more = True
         while True:
             # Half of the window at a time, so that one write carries several requests.
