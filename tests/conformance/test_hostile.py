@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from refimpl.conformance.printable import plain
 from refimpl.conformance import process
 from refimpl.conformance.case_file import load_cases
 from refimpl.conformance.clauses import load_clauses
 from refimpl.conformance.outcome import Outcome
+from refimpl.conformance.printable import plain
 from refimpl.conformance.protocol import Greeting
 from refimpl.conformance.report import Report
 from refimpl.conformance.result import Event, Result
