@@ -35,7 +35,7 @@ class Missing(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
+class Outcome(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a step came to: one of `ok`, `error`, `panic`, `unsupported`; in a case also `one_of`."""
 
     ok: Any = msgspec.UNSET

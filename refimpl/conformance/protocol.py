@@ -113,8 +113,9 @@ def decode(line: bytes, request_id: int) -> bytes:
         raise SubjectError(f"the subject wrote a line that is no answer ({error}): {line[:80]!r}") from None
     if answer.id != request_id:
         raise SubjectError(f"the subject answered request {answer.id}, not {request_id}")
-    if answer.ok is msgspec.UNSET and answer.error is msgspec.UNSET:
-        raise SubjectError(f"the subject wrote a line with neither `ok` nor `error`: {line[:80]!r}")
+    if (answer.ok is msgspec.UNSET) is (answer.error is msgspec.UNSET):
+        which = "neither `ok` nor `error`" if answer.ok is msgspec.UNSET else "both `ok` and `error`"
+        raise SubjectError(f"the subject wrote a line with {which}: {line[:80]!r}")
     if answer.ok is msgspec.UNSET:
         raise SubjectError(f"the subject refused a request: {answer.error}")
     return bytes(answer.ok)

@@ -54,9 +54,11 @@ def test_a_line_is_an_answer_or_a_subject_error(line: bytes) -> None:
             assert len(read_trace(content, 2)) == 2
 
 
-def test_a_line_that_only_has_the_id_says_what_it_lacks() -> None:
+def test_a_line_has_one_answer_beside_its_id() -> None:
     with pytest.raises(SubjectError, match="neither `ok` nor `error`"):
         decode(b'{"id":1}', 1)
+    with pytest.raises(SubjectError, match="both `ok` and `error`"):
+        decode(b'{"id":1,"ok":{},"error":{}}', 1)
 
 
 @pytest.mark.parametrize(

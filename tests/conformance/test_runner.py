@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from refimpl.conformance import process
@@ -18,8 +19,9 @@ from refimpl.conformance.outcome import Outcome
 from refimpl.conformance.protocol import Caps, Devices, Greeting, Implementation
 from refimpl.conformance.report import Report, unknown_clauses
 from refimpl.conformance.result import Event, Result
-from refimpl.conformance.runner import run
+from refimpl.conformance.runner import ask, run
 from refimpl.conformance.subject import InProcess, open_subject
+from refimpl.conformance.variants import variants
 from refimpl.errors import InvalidArgumentError, SubjectError
 
 from .folder import DUMMY, case_of, write_case
@@ -253,17 +255,60 @@ def _deep() -> object:
     return [{"ok": value}]
 
 
+class Liar(dict[str, object]):
+    """Says that it is like anything, and that it is text."""
+
+    def __eq__(self, other: object) -> bool:
+        raise SystemExit(0)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @pytest.mark.parametrize(
-    "answer",
-    [_exits, _deep, lambda: [{"ok": object()}], lambda: [{"ok": 10**5000}], lambda: 1 / 0],
-    ids=["exit", "endless", "object", "huge", "error"],
+    ("answer", "words"),
+    [
+        (_exits, "the subject raised: SystemExit"),
+        (lambda: 1 / 0, "the subject raised: ZeroDivisionError"),
+        (_deep, "step 0 is no JSON: ValueError"),
+        (lambda: [{"ok": object()}], "step 0 is no JSON: TypeError: Object of type object"),
+        (lambda: [{"ok": 10**5000}], "step 0 is no JSON"),
+        (lambda: [{"ok": float("nan")}], "step 0 is no JSON"),
+        (lambda: [{"ok": b"abc"}], "Object of type bytes"),
+        (lambda: [{"ok": {1, 2}}], "Object of type set"),
+        (lambda: [{"ok": np.int64(1)}], "Object of type int64"),
+        (lambda: [{"ok": "\ud800"}], "the subject's outcomes are broken"),
+        (lambda: [{"one_of": [{"ok": 1}]}], "one_of"),
+        (lambda: [{"ok": 1, "extra": 2}], "unknown field `extra`"),
+        (lambda: [{"panic": {"kind": "Sorry"}}], "enum value 'Sorry'"),
+        (lambda: {"ok": 1}, "a list of outcomes, not a dict"),
+        (list, "0 outcomes for 1 steps"),
+    ],
 )
 def test_whatever_a_python_subject_does_is_its_own_fault(
-    tmp_path: Path, answer: Callable[[], object]
+    tmp_path: Path, answer: Callable[[], object], words: str
 ) -> None:
     (result,) = results_of(run(InProcess(Wild(answer)), cases(tmp_path, case_of())))
 
     assert result.verdict == "adapter fault"
+    assert words in result.message
+
+
+@pytest.mark.parametrize(("value", "verdict"), [({"a": 1}, "pass"), ({"a": 2}, "fail")])
+def test_what_a_python_subject_says_of_its_values_does_not_count(
+    tmp_path: Path, value: dict[str, object], verdict: str
+) -> None:
+    subject = InProcess(Wild(lambda: ({"ok": Liar(value)},)))
+    (case,) = cases(tmp_path, case_of(expect=[{"ok": {"a": 1}}]))
+    (variant,) = variants(case)
+
+    assert ask(subject, variant).verdict == verdict
+
+
+def test_a_tuple_is_a_list(tmp_path: Path) -> None:
+    subject = InProcess(Wild(lambda: [{"ok": (1, (2,))}]))
+    (result,) = results_of(run(subject, cases(tmp_path, case_of(expect=[{"ok": [1, [2]]}]))))
+
+    assert result.verdict == "pass"
 
 
 def test_a_greeting_or_a_reset_that_raises_is_a_subject_error() -> None:
@@ -274,8 +319,14 @@ def test_a_greeting_or_a_reset_that_raises_is_a_subject_error() -> None:
         def reset(self) -> None:
             raise ValueError("never")
 
+    class Next(Wild):
+        def hello(self) -> object:
+            return {"protocol": 2, "impl": {"name": "next"}}
+
     with pytest.raises(SubjectError, match="greets with nonsense: ValueError: no"):
         InProcess(Mute(list))
+    with pytest.raises(SubjectError, match="speaks protocol 2"):
+        InProcess(Next(list))
     wild = InProcess(Wild(list))
     with pytest.raises(SubjectError, match="cannot be reset"):
         wild.restart()

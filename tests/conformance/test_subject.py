@@ -82,7 +82,7 @@ def test_a_greeting_of_nonsense_is_a_subject_error() -> None:
         def hello(self) -> dict[str, object]:
             return json.loads("{}")
 
-    with pytest.raises(SubjectError, match="greets with nonsense"):
+    with pytest.raises(SubjectError, match="greeting is broken"):
         InProcess(Rude())
 
 
