@@ -19,7 +19,7 @@ from ..conformance.printable import plain
 from ..conformance.report import Report, unknown_clauses
 from ..conformance.result import Event, Result
 from ..conformance.runner import run
-from ..conformance.subject import FORMS, open_subject
+from ..conformance.subject import FORMS, open_subject, split_command
 from ..conformance.variants import Variant, variants
 from ..conformance.verdict import ADAPTER_FAULT, STRICT
 from ..conformance.versions import BURN
@@ -108,7 +108,8 @@ def command(
     if known is not None and not (update or known.is_file()):
         raise click.UsageError(f"there is no file {known}")
     written = {"--events": events, **{f"--{name}": path for name, path in forms.items()}}
-    refuse_shared(written, {"--expectations": file})
+    own = [] if folder is None else list(folder.rglob("*.json"))
+    refuse_shared(written, {"--expectations": file, "--cases": own, "--subject": _files_of(subject)})
     clauses = load_clauses()
     kinds = truths or asked_truths(subject)
     asked = of_size(_choose(load_cases(folder), chapters, ids, kinds), size)
@@ -152,6 +153,15 @@ def command(
     else:
         print_report(report, whole=not ids)
     return report.exit_code()
+
+
+def _files_of(subject: str) -> list[Path]:
+    """The files that a subject is made of, as far as its name says so."""
+    form, _, rest = subject.partition(":")
+    words = split_command(rest) if form == "cmd" else []
+    if form == "py":
+        words = [f"{rest.partition(':')[0].replace('.', '/')}.py"]
+    return [path for path in map(Path, words) if path.is_file()]
 
 
 def _refuse_others(*alone: str) -> None:

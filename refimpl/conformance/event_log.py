@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -10,13 +11,15 @@ from typing import IO
 
 import msgspec
 
-from ..errors import ResourceError
+from ..errors import InvalidArgumentError, ResourceError
 from .events import Ended, Entry, Found, Judged, Restarted, Started
 from .protocol import Implementation
 from .report import Report
 from .result import Event, Finding, Restart, Result
 
 _encoder = msgspec.json.Encoder()
+#: What each log begins with.
+_START = b'{"event":"start",'
 
 
 class EventLog:
@@ -81,10 +84,16 @@ def writing(path: Path) -> Iterator[EventLog]:
     """A log in a new file at `path`, closed at the end, however that comes.
 
     Raises:
+        InvalidArgumentError: There is a file already, and it is no event log: somebody may need it.
         ResourceError: The file cannot be written.
     """
     with _naming(path):
-        file = path.open("wb")
+        if path.is_file() and not _is_log(path):
+            raise InvalidArgumentError(
+                f"'{path}' is there already, and is no event log: it is not overwritten",
+                hint="name another file, or remove this one",
+            )
+        file = _opened(path)
     log = EventLog(file, path)
     try:
         yield log
@@ -93,6 +102,21 @@ def writing(path: Path) -> Iterator[EventLog]:
             file.close()
         raise
     log.close()
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """The file, empty; standard output stays where it is, or the table would be written over the log."""
+    with suppress(OSError):
+        if os.path.samestat(path.stat(), os.fstat(1)):
+            return os.fdopen(os.dup(1), "wb")
+    return path.open("wb")
+
+
+def _is_log(path: Path) -> bool:
+    """Whether a file is empty, or begins as a log does."""
+    with path.open("rb") as file:
+        start = file.read(len(_START))
+    return not start or start == _START
 
 
 @contextmanager

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -265,6 +268,65 @@ def test_what_is_written_is_not_what_is_read(
     assert f"--expectations and --{option} name one file" in capsys.readouterr().err
     assert (out / "same").read_text() == 'version = "*"\n'
     assert conform(cases, "--subject", ECHO, f"--{option}=-") == 4
+
+
+@pytest.mark.parametrize("form", ["events", "html", "junit", "markdown"])
+def test_a_subject_and_its_cases_are_not_overwritten(
+    cases: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    program = tmp_path_factory.mktemp("port") / "port.py"
+    program.write_text(DUMMY.read_text())
+    case = cases / "plc" / "one.json"
+    before = case.read_text()
+
+    assert conform(cases, f"--subject=cmd:{sys.executable} {program} good", f"--{form}={program}") == 4
+    assert f"--subject and --{form} name one file: {program}" in capsys.readouterr().err
+    assert conform(cases, "--subject", ECHO, f"--{form}={case}") == 4
+    assert f"--cases and --{form} name one file: {case}" in capsys.readouterr().err
+    assert conform(cases, "--subject", ECHO, f"--{form}=tests/conformance/broken.py") == 4
+    assert (program.read_text(), case.read_text()) == (DUMMY.read_text(), before)
+
+
+def test_only_an_event_log_is_overwritten_by_another(
+    cases: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path_factory.mktemp("out")
+    (out / "notes").write_text("by hand\n")
+    (out / "empty").touch()
+    (out / "page").write_text("of an earlier run")
+
+    assert conform(cases, "--subject", ECHO, f"--events={out / 'notes'}", f"--html={out / 'page'}") == 4
+    assert "notes' is there already, and is no event log" in capsys.readouterr().err
+    assert (out / "notes").read_text() == "by hand\n"
+    assert (out / "page").exists()
+    for _ in range(2):
+        assert conform(cases, "--subject", ECHO, f"--events={out / 'empty'}") == 1
+    assert (out / "empty").read_text().count('"event":"start"') == 1
+
+
+def test_an_event_log_goes_to_a_pipe_and_no_report_is_made_from_one(
+    cases: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe, page = tmp_path / "pipe", tmp_path / "page.html"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as pool:
+        told = pool.submit(pipe.read_text)
+        assert conform(cases, "--subject", ECHO, f"--events={pipe}") == 1
+        assert '"event":"end"' in told.result()
+
+    assert conform(cases, "--subject", ECHO, f"--events={pipe}", f"--html={page}") == 4
+    assert f"'{pipe}' cannot be read again" in capsys.readouterr().err
+    assert not page.exists()
+
+
+def test_standard_output_takes_the_log_and_then_the_table(cases: Path, tmp_path: Path) -> None:
+    words = ("conform", "--cases", str(cases), "--subject", ECHO, "--events=/dev/stdout")
+    with (tmp_path / "both").open("wb") as both:
+        subprocess.run([sys.executable, "-m", "refimpl.cli.main", *words], stdout=both, check=False)
+    lines = (tmp_path / "both").read_text().splitlines()
+
+    assert [json.loads(line)["event"] for line in lines[:5]] == ["start", *["result"] * 3, "end"]
+    assert lines[5].startswith("chapter")
 
 
 def test_no_report_of_an_earlier_run_is_left_when_a_run_fails(
