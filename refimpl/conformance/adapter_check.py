@@ -127,7 +127,9 @@ def _closed_kinds(subject: ProcessSubject) -> None:
         {"do": "placement.even", "devices": [], "hidden": 1, "as": "p"},
         {"do": "param_id.parse", "text": "!"},
     ]
-    subject.case("check.kinds", steps, 1)  # an answer with another kind is broken
+    for step, outcome in zip(steps, subject.case("check.kinds", steps, 1), strict=True):  # other kinds raise
+        if outcome.error is not msgspec.UNSET and outcome.error.kind == "Protocol":
+            raise _WrongError(f"`{step['do']}` is a step of the document, and came to {_text(outcome)}")
 
 
 def _in_flight(subject: ProcessSubject) -> None:
@@ -178,8 +180,8 @@ _QUESTIONS: Final[tuple[tuple[str, str, _Put], ...]] = (
     ("greets as it should", "`hello` of spec/protocol.md; flush standard output after each line", _greets),
     ("answers ping and reset", 'the answer is {"id": <the request\'s>, "ok": {}}', _pings),
     (
-        "says of an unknown step that it does not support it",
-        "answer the step with `unsupported`",
+        "says of a step that is in no document that it is none",
+        'answer the step with {"error":{"kind":"Protocol","text":...}} or `unsupported`',
         _unknown_step,
     ),
     (
@@ -194,7 +196,11 @@ _QUESTIONS: Final[tuple[tuple[str, str, _Put], ...]] = (
     ),
     ("reads any text and number", "UTF-8; integers past 2^53 are decimal strings", _unicode),
     ("forgets the handles of a case", "a case begins with a reset", _handles),
-    ("uses kinds of the closed lists", "the tables of kinds in spec/protocol.md", _closed_kinds),
+    (
+        "takes or lacks a step of the document, with kinds of the closed lists",
+        "answer with `unsupported` what the subject lacks; spec/protocol.md has the tables of kinds",
+        _closed_kinds,
+    ),
     ("answers in order what is under way at once", "say `limits.in_flight`: 1 or more", _in_flight),
     (
         "goes on after a line that is no JSON",

@@ -110,7 +110,10 @@ def decode(line: bytes, request_id: int) -> bytes:
     try:
         answer = _answer.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise SubjectError(f"the subject wrote a line that is no answer ({error}): {line[:80]!r}") from None
+        raise SubjectError(
+            f"the subject wrote a line that is no answer ({error}): {line[:80]!r}; standard output is for"
+            " answers alone, and standard error for everything else"
+        ) from None
     if answer.id != request_id:
         raise SubjectError(f"the subject answered request {answer.id}, not {request_id}")
     if (answer.ok is msgspec.UNSET) is (answer.error is msgspec.UNSET):

@@ -12,6 +12,7 @@ from refimpl.conformance.adapter_check import check_adapter
 from refimpl.conformance.clauses import spec_folder
 from refimpl.errors import InvalidArgumentError
 
+KINDS = "takes or lacks a step of the document, with kinds of the closed lists"
 GOOD = """
 import json, sys
 held = {}
@@ -63,7 +64,7 @@ def test_a_good_adapter_is_right(tmp_path: Path) -> None:
         (
             '{"unsupported": {"capability": s.get("do", "")}}',
             '{"ok": None}',
-            "says of an unknown step that it does not support it",
+            "says of a step that is in no document that it is none",
             "came to",
         ),
         (
@@ -105,15 +106,21 @@ def test_a_good_adapter_is_right(tmp_path: Path) -> None:
         ),
         ("        break", "        sys.exit(3)", "ends after bye, with code 0", "code 3"),
         (
-            '"unsupported": {"capability"',
-            '"error": {"kind": "NotFound"}, "was": {"capability"',
-            "uses kinds of the closed lists",
+            '"unsupported": {"capability": s.get("do", "")}',
+            '"error": {"kind": "NotFound"}',
+            KINDS,
             "NotFound",
         ),
         (
-            '"unsupported": {"capability"',
-            '"panic": {"kind": "Not found"}, "was": {"capability"',
-            "uses kinds of the closed lists",
+            '"unsupported": {"capability": s.get("do", "")}',
+            '"error": {"kind": "Protocol"}',
+            KINDS,
+            "`placement.even` is a step of the document",
+        ),
+        (
+            '"unsupported": {"capability": s.get("do", "")}',
+            '"panic": {"kind": "Not found"}',
+            KINDS,
             "Not found",
         ),
         (
