@@ -28,6 +28,7 @@ from .apart import refuse_shared
 from .main import AS_EXPECTED, BROKEN
 from .recorded import recorded
 from .report import form_options
+from .signals import code_of
 from .table import print_report
 from .terminal import console, write_json
 
@@ -136,13 +137,18 @@ def command(
             subject, run(opened, counted, expected.skip, whole=whole, wanted=partial(_named, ids))
         )
         told = _kept(answers, seen if update else None)
-        for event in expected.judge(told, whole=whole):
-            report.add(event)
-            if log is not None:
-                log.add(event, report)
-        if log is not None:
+        try:
+            for event in expected.judge(told, whole=whole):
+                report.add(event)
+                if log is not None:
+                    log.add(event, report)
+        except KeyboardInterrupt as stop:
+            report.interrupted = code_of(stop)
+        if log is not None and not report.interrupted:
             log.end(report.exit_code())
-    if update and file is not None:
+    if report.interrupted:
+        click.echo("interrupted: what follows, and every report, is what was asked before", err=True)
+    elif update and file is not None:
         from ..conformance.rewrite import rewrite
 
         before = len(read_entries(file)) if file.is_file() else 0

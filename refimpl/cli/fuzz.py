@@ -15,7 +15,8 @@ import click
 from ..conformance.printable import plain
 from ..conformance.subject import FORMS, open_subject
 from ..errors import ResourceError
-from .main import AS_EXPECTED, BROKEN, DIFFERENCES, INTERRUPTED
+from .main import AS_EXPECTED, BROKEN, DIFFERENCES
+from .signals import code_of
 from .terminal import console, write_json
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def command(
     chosen = scopes or (("relations",) if subject == "refimpl" else _SCOPES)
     seconds = None if minutes is None else minutes * 60
     budget = campaigns.Budget(seconds, _EXAMPLES if minutes is None and examples is None else examples)
-    interrupted = False
+    interrupted = 0
     with open_subject("refimpl") as reference, open_subject(subject) as asked:
         campaign = campaigns.Campaign(
             subject, reference, asked, budget, number, progress=_Progress(quiet=not sys.stderr.isatty())
@@ -75,8 +76,8 @@ def command(
             if not campaign.done:
                 raise click.UsageError("the time is too short to ask anything: give more --minutes")
             campaign.settle(folder)
-        except KeyboardInterrupt:
-            interrupted = True
+        except KeyboardInterrupt as stop:
+            interrupted = code_of(stop)
         findings = list(campaign.findings.values())
         if as_json:
             write_json(
@@ -89,13 +90,13 @@ def command(
                     "rate": round(campaign.rate, 1),
                     "operations": dict(campaign.operations.most_common()),
                     "findings": findings,
-                    "interrupted": interrupted,
+                    "interrupted": bool(interrupted),
                 }
             )
         else:
             _print(campaign, findings)
     if interrupted:
-        return INTERRUPTED
+        return interrupted
     faults = campaigns.FAULTS
     if any(finding.disagreement.kind in faults for finding in findings):
         return BROKEN

@@ -11,7 +11,8 @@ import click
 from ..conformance.printable import plain
 from ..errors import BurnpackError, CaseError, RecordError, RefimplError, ResourceError, SubjectError
 from .commands import COMMANDS, help_text
-from .main import AS_EXPECTED, BROKEN, INTERRUPTED, OURS, USAGE
+from .main import AS_EXPECTED, BROKEN, OURS, USAGE
+from .signals import code_of, ending
 
 
 class LazyGroup(click.Group):
@@ -42,15 +43,16 @@ def refimpl() -> None:
 def run(words: list[str]) -> int:
     """Run a command; an error becomes a sentence on standard error and its exit code."""
     try:
-        result = refimpl.main(words, prog_name="refimpl", standalone_mode=False)
+        with ending():
+            result = refimpl.main(words, prog_name="refimpl", standalone_mode=False)
     except SystemExit as closed:
         # click turns a closed pipe into exit code 1, which says "differences" here.
         raise BrokenPipeError from closed
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except click.Abort:
+    except click.Abort as stop:
         sys.stderr.write("interrupted\n")
-        return INTERRUPTED
+        return code_of(stop.__cause__)
     except click.ClickException as error:
         error.show()
         return USAGE

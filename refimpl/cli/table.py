@@ -71,6 +71,8 @@ def _cells(row: Row, seldom: Iterable[str]) -> list[str]:
 
 def _verdict(report: Report, total: Row) -> str:
     words = ("agree", "differences", "the subject is broken", "our own cases are broken")
+    if report.interrupted:
+        return "interrupted: there are more that were not asked"
     if report.exit_code():
         return words[report.exit_code()]
     said = ["no difference in what it supports" if total.unsupported else "no difference"]

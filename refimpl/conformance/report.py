@@ -65,6 +65,8 @@ class Report:
         self.failures: list[Result] = []
         self.findings: list[Finding] = []
         self.variants = 0
+        #: The exit code of a run that was interrupted.
+        self.interrupted = 0
         self._worst: dict[str, int] = {}
         self._variants: dict[str, int] = {}
         self._named: set[str] = set()
@@ -116,7 +118,9 @@ class Report:
         ]
 
     def exit_code(self) -> int:
-        """0 as expected, 1 differences, 2 the subject is broken, 3 our own cases are."""
+        """0 as expected, 1 differences, 2 the subject is broken, 3 our own cases are; or interrupted."""
+        if self.interrupted:
+            return self.interrupted
         verdicts = [failure.verdict for failure in self.failures] + [found.verdict for found in self.findings]
         return exit_code(verdicts, strict=self.strict)
 
@@ -134,6 +138,7 @@ class Report:
         return {
             "subject": self.subject,
             "exit_code": self.exit_code(),
+            "interrupted": bool(self.interrupted),
             "chapters": [msgspec.to_builtins(row) for row in self.rows()],
             "total": msgspec.to_builtins(self.total()),
             "uncovered": self.uncovered(),

@@ -341,6 +341,31 @@ def test_no_report_of_an_earlier_run_is_left_when_a_run_fails(
     assert not (out / "events").read_bytes()
 
 
+def test_what_was_asked_before_an_interrupt_is_told(
+    cases: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path_factory.mktemp("out")
+    (out / "known.toml").write_text('version = "*"\n')
+    subject = "py:tests.conformance.broken:Interrupted"
+    words = [f"--{form}={out / form}" for form in ("events", "html", "junit", "markdown")]
+    words += [f"--expectations={out / 'known.toml'}", "--update"]
+
+    assert conform(cases, "--subject", subject, *words) == 130
+    said = capsys.readouterr()
+    assert said.err.startswith("interrupted: ")
+    assert "total" in said.out
+    assert "2 cases (2 variants), interrupted" in said.out
+    assert "This run did not end" in (out / "markdown").read_text()
+    assert (out / "junit").read_text().count("<testcase ") == 2
+    assert '"end"' not in (out / "events").read_text()
+    assert (out / "html").exists()
+    assert (out / "known.toml").read_text() == 'version = "*"\n'
+
+    assert conform(cases, "--subject", subject, "--json") == 130
+    made = report(capsys)
+    assert (made["exit_code"], made["interrupted"], made["total"]["cases"]) == (130, True, 2)
+
+
 def test_what_the_reference_does_not_understand_is_a_fault_of_the_case(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,6 +24,15 @@ class Raises(Short):
         return [1 / 0]
 
 
+class Interrupted(Short):
+    """Answers 1, until somebody presses Ctrl-C in the case `plc.two`."""
+
+    def case(self, name: str, steps: list[dict[str, Any]]) -> list[Any]:
+        if name == "plc.two":
+            raise KeyboardInterrupt
+        return [{"ok": 1} for _ in steps]
+
+
 class Echo(Short):
     """Answers each step with its value; `flips` with another one each time."""
 
