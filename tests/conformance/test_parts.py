@@ -36,7 +36,7 @@ def changed(value: Any, match: Match) -> Iterator[Any]:
     elif isinstance(value, list):
         for index, part in enumerate(value):
             yield value[:index] + value[index + 1 :]
-            yield from (value[:index] + [other] + value[index + 1 :] for other in changed(part, match))
+            yield from ([*value[:index], other, *value[index + 1 :]] for other in changed(part, match))
         yield [*value, None]
     elif isinstance(value, bool):
         yield from (not value, int(value), None)
