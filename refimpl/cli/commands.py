@@ -20,8 +20,9 @@ SUMMARY = "An executable specification of Burn's module system, layer parallelis
 
 USAGE = "Usage: refimpl [OPTIONS] COMMAND [ARGS]..."
 
-EXITS = """Exit codes: 0 as expected, 1 differences found, 2 the subject or a file is broken, 3 our own
-  cases or code are broken, 4 usage, 130 interrupted."""
+EXITS = """Exit codes: 0 as expected, 1 differences found, 2 the subject is broken, or a file that is read
+  or cannot be written, 3 a case file or an expectations file (of yours too) or our own code is broken,
+  4 usage, 130 interrupted (128 + n: ended by signal n)."""
 
 
 def help_text() -> str:

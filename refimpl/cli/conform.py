@@ -113,7 +113,10 @@ def command(
     refuse_shared(written, {"--expectations": file, "--cases": own, "--subject": _files_of(subject)})
     clauses = load_clauses()
     kinds = truths or asked_truths(subject)
-    asked = of_size(_choose(load_cases(folder), chapters, ids, kinds), size)
+    cases = load_cases(folder)
+    if folder is not None and not cases:
+        raise click.UsageError(f"--cases: there is no case file (*.json) for Burn {BURN} below {folder}")
+    asked = of_size(_choose(cases, chapters, ids, kinds), size)
     for case, name in unknown_clauses(asked, clauses):
         raise CaseError(f"case {case.id} names {name}, which no chapter has")
     in_question = {name: clause for name, clause in clauses.items() if clause.truth in kinds}

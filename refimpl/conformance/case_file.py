@@ -39,6 +39,8 @@ def read_case(path: Path, root: Path) -> Case:
         content = path.read_bytes()
     except OSError as error:
         raise CaseError(f"{path}: cannot be read: {error.strerror}") from error
+    if not content.strip():
+        raise CaseError(f"{path}: is empty: spec/cases/README.md says what a case file holds")
     try:
         case = _DECODER.decode(content)
     except msgspec.ValidationError as error:

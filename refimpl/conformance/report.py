@@ -118,7 +118,7 @@ class Report:
         ]
 
     def exit_code(self) -> int:
-        """0 as expected, 1 differences, 2 the subject is broken, 3 our own cases are; or interrupted."""
+        """0 as expected, 1 differences, 2 the subject is broken, 3 cases are; or interrupted."""
         if self.interrupted:
             return self.interrupted
         verdicts = [failure.verdict for failure in self.failures] + [found.verdict for found in self.findings]

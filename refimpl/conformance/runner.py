@@ -123,8 +123,7 @@ class Runner:
         if reason is not None:
             return _Asked(variant, Result(case, label, SKIP, message=reason, expected=reason), None)
         if variant.expect is None:
-            message = "no expected outcome: run `make record`"
-            return _Asked(variant, Result(case, label, UNRECORDED, message=message), None)
+            return _Asked(variant, Result(case, label, UNRECORDED, message=_unrecorded(case)), None)
         aside = self._set_aside(case)
         if aside:
             return _Asked(variant, Result(case, label, SET_ASIDE, message=aside), None)
@@ -200,6 +199,19 @@ class Runner:
         for asked in self.waiting:
             if asked.result is None and not self._set_aside(asked.variant.case):
                 self._send(asked)
+
+
+def _unrecorded(case: Case) -> str:
+    """Why nothing is expected, and what to write."""
+    if case.expect:
+        return (
+            "`expect` counts for nothing while `provenance.source` is missing or `none`: where it was worked"
+            ' out by hand, write `"provenance": {"source": "hand"}`'
+        )
+    return (
+        "no expected outcome: run `make record`, which asks real Burn, or write `expect` by hand, and"
+        ' `"provenance": {"source": "hand"}`'
+    )
 
 
 def _need(case: Case) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ CRASH: Final = "crash"
 ADAPTER_FAULT: Final = "adapter fault"
 SET_ASIDE: Final = "set aside"
 
-#: The case has no recorded answer yet: a fault of our own.
+#: The case has no expected answer yet: a fault of whoever wrote it.
 UNRECORDED: Final = "unrecorded"
 
 GOOD: Final = frozenset((PASS, XFAIL, SKIP, INERT))
@@ -50,7 +50,7 @@ EXIT_AGREE, EXIT_DIFFER, EXIT_SUBJECT, EXIT_CASES = 0, 1, 2, 3
 
 
 def exit_code(verdicts: Iterable[str], *, strict: bool = False) -> int:
-    """0 as expected, 1 differences, 2 the subject is broken, 3 our own cases are; the gravest counts.
+    """0 as expected, 1 differences, 2 the subject is broken, 3 cases are; the gravest counts.
 
     Args:
         verdicts: Of a whole run; those that an expectations file explains are left out or among `GOOD`.

@@ -426,6 +426,33 @@ def test_a_run_has_three_sizes(
     assert report(capsys)["total"]["cases"] == count
 
 
+def test_a_folder_without_cases_is_said_to_hold_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_case(tmp_path, case_of(since="99"))
+
+    assert conform(tmp_path) == 4
+    assert f"no case file (*.json) for Burn 0.23.0-pre.1 below {tmp_path}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("expect", "said"),
+    [([{"ok": 1}], "`expect` counts for nothing while `provenance.source`"), ([], "run `make record`")],
+)
+def test_a_case_without_provenance_says_what_to_write(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], expect: list[object], said: str
+) -> None:
+    case = case_of(expect=expect)
+    del case["provenance"]
+    write_case(tmp_path, case)
+
+    assert conform(tmp_path, "--subject", ECHO) == 3
+    shown = capsys.readouterr().out
+    assert said in shown
+    assert '"provenance": {"source": "hand"}' in shown
+    assert "cases are broken" in shown
+
+
 def test_an_empty_case_is_no_case(cases: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert conform(cases, "--case", "") == 4
     assert "there is no case ''" in capsys.readouterr().err

@@ -49,6 +49,12 @@ def test_a_broken_case_names_file_line_and_field(
         read_case(path, tmp_path)
 
 
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_file_is_said_to_be_empty(tmp_path: Path, text: str) -> None:
+    with pytest.raises(CaseError, match=r"one\.json: is empty"):
+        read_case(write_case(tmp_path, case_of(), text), tmp_path)
+
+
 def test_the_line_is_that_of_the_field(tmp_path: Path) -> None:
     path = write_case(tmp_path, case_of(), json.dumps(case_of(level="perhaps"), indent=1))
     lines = path.read_text().split("\n")
