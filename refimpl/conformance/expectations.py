@@ -21,7 +21,7 @@ from ..errors import CaseError
 from .clauses import spec_folder
 from .result import Event, Finding, Result
 from .variants import Variant
-from .verdict import FLAKY, INERT, PASS, SKIP, STALE, UNRECORDED, UNSUPPORTED, XFAIL
+from .verdict import FLAKY, INERT, PASS, SKIP, STALE, SUBJECT_FAULTS, UNRECORDED, UNSUPPORTED, XFAIL
 from .versions import ALL, within
 
 Kind = Literal["xfail", "flaky", "skip"]
@@ -93,11 +93,11 @@ class Expectations:
     def _explained(self, result: Result) -> Result:
         if result.verdict in (SKIP, UNRECORDED):
             return result
-        number = self._find(result.label, (XFAIL, FLAKY), result.signature)
+        number = self._find(result.label, (XFAIL, FLAKY), result)
         if number is None:
             return result
         kind, _, entry = self.entries[number]
-        known = result.verdict != PASS and matches(entry.difference, result.signature)
+        known = result.verdict != PASS and explains(entry.difference, result)
         if kind == FLAKY and (known or result.verdict in (PASS, UNSUPPORTED)):
             return msgspec.structs.replace(result, expected=entry.reason)
         if known:
@@ -106,20 +106,33 @@ class Expectations:
             now = "passes" if result.verdict == PASS else "is not supported"
             message = f"{now}, but is expected to fail: {entry.difference}: {_REMEDY}"
             return msgspec.structs.replace(result, verdict=STALE, message=message)
-        message = f"{result.message} (another difference than the one expected: {entry.difference})"
+        other = f"another difference than the one expected: {entry.difference}"
+        if result.verdict in SUBJECT_FAULTS and matches(entry.difference, result.signature):
+            other = f"an entry for this begins with the verdict, `{result.verdict}: `"
+        message = f"{result.message} ({other})"
         return msgspec.structs.replace(result, message=message.strip())
 
-    def _find(self, label: str, kinds: tuple[str, ...], signature: str = "") -> int | None:
+    def _find(self, label: str, kinds: tuple[str, ...], result: Result | None = None) -> int | None:
         """The entry for a case: of several, one whose difference is this one."""
         found: int | None = None
         for number, (kind, _, entry) in enumerate(self.entries):
             if kind in kinds and matches(entry.case, label):
                 self._met.add(number)
-                if found is None or (signature and matches(entry.difference, signature)):
+                if found is None or (result is not None and explains(entry.difference, result)):
                     found = number
         if found is not None:
             self._used.add(found)
         return found
+
+
+def explains(difference: str, result: Result) -> bool:
+    """Whether the difference that an entry names is that of a result.
+
+    That the subject gave no answer at all is never what a `*` stands for: the entry names the verdict.
+    """
+    if result.verdict in SUBJECT_FAULTS and not difference.startswith(result.verdict):
+        return False
+    return matches(difference, result.signature)
 
 
 def matches(pattern: str, text: str) -> bool:

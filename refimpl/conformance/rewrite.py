@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import CaseError
-from .expectations import KINDS, Entry, Kind, common_range, matches, read_entries
+from .expectations import KINDS, Entry, Kind, common_range, explains, matches, read_entries
 from .result import Result
 from .verdict import FLAKY, PASS, SET_ASIDE, SKIP, UNRECORDED, UNSUPPORTED, XFAIL
 from .versions import ALL, readable, within
@@ -65,7 +65,7 @@ def rewrite(path: Path, results: Iterable[Result], version: str, *, whole: bool 
         if kept != entry.difference:
             block = _with_difference(block, kept)
         blocks.append(block)
-        explained.update(r.label for r in mine if kind == SKIP or matches(kept, r.signature))
+        explained.update(r.label for r in mine if kind == SKIP or explains(kept, r))
     for result in asked:
         if result.verdict not in (PASS, SKIP, SET_ASIDE, UNSUPPORTED) and result.label not in explained:
             block = _block(result, "" if common and within(version, common) else alone)
@@ -99,12 +99,11 @@ def _kept(kind: Kind, entry: Entry, mine: list[Result]) -> str | None:
     """The difference that an entry is to name; None when it is of no use any more."""
     if kind != XFAIL:
         return entry.difference if mine else None
-    signatures = [result.signature for result in mine if result.verdict not in (PASS, SKIP, UNSUPPORTED)]
-    if not signatures:
-        return None
-    if any(matches(entry.difference, signature) for signature in signatures):
+    differing = [result for result in mine if result.verdict not in (PASS, SKIP, UNSUPPORTED)]
+    if any(explains(entry.difference, result) for result in differing):
         return entry.difference
-    return signatures[0] if len(set(signatures)) == 1 else None
+    signatures = {result.signature for result in differing}
+    return signatures.pop() if len(signatures) == 1 else None
 
 
 def _with_difference(block: str, difference: str) -> str:

@@ -155,6 +155,36 @@ def test_the_range_at_the_top_is_that_of_the_entries_that_name_none(tmp_path: Pa
     assert [entry.version for _, _, entry in read_entries(path)] == [">=2", "<2"]
 
 
+@pytest.mark.parametrize("kind", ["xfail", "flaky"])
+@pytest.mark.parametrize("verdict", ["crash", "timeout", "adapter fault", "set aside"])
+def test_only_an_entry_that_names_it_explains_that_no_answer_came(
+    cases: Path, kind: str, verdict: str
+) -> None:
+    fault = Result(load_cases(cases)[0], "plc.one", verdict, message="exit code 3")
+
+    def verdict_under(difference: str) -> Result:
+        text = entry(kind, case="*", difference=difference, reason="r")
+        [result] = expecting(cases, text).judge([fault], whole=False)
+        assert isinstance(result, Result)
+        return result
+
+    for hiding in ("*", "*exit code 3", f"{verdict[0]}*"):
+        told = verdict_under(hiding)
+        assert (told.verdict, told.expected) == (verdict, "")
+        assert f"begins with the verdict, `{verdict}: `" in told.message
+    assert verdict_under(f"{verdict}: *").expected == "r"
+
+
+def test_an_update_names_a_crash_that_a_star_does_not_stand_for(cases: Path, tmp_path: Path) -> None:
+    crash = Result(load_cases(cases)[0], "plc.one", "crash", message="exit code 3")
+    path = tmp_path / "known.toml"
+    path.write_text(entry(case="plc.one", version="*", difference="*", reason="known"))
+
+    text = rewrite(path, [crash], "1.0")
+
+    assert text == entry(case="plc.one", version="*", difference="crash: exit code 3", reason="known")
+
+
 def test_of_two_entries_for_a_case_the_one_with_its_difference_counts_and_the_other_is_stale(
     cases: Path,
 ) -> None:
