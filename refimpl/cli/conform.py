@@ -66,7 +66,11 @@ SIZES = ("smoke", "core", "full")
     help="Known differences; by default `spec/expectations/<subject>.toml` where there is one.",
 )
 @click.option("--update", is_flag=True, help="Rewrite the expectations to what this run shows.")
-@click.option("--sandbox", is_flag=True, help="Keep the subject apart: no network, no other process.")
+@click.option(
+    "--sandbox",
+    is_flag=True,
+    help="Keep the subject apart: no network, no other process. It can still read your files.",
+)
 @click.option(
     "--check-adapter",
     metavar="COMMAND",

@@ -1,4 +1,4 @@
-"""A subject that sees no network and no process but its own, and writes nowhere but in its scratch folder."""
+"""A subject that sees no network and no process but its own. It reads every file that its user may read."""
 
 from __future__ import annotations
 
