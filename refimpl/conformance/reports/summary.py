@@ -10,6 +10,7 @@ import msgspec
 
 from ..clauses import FAMILIES, Clause
 from ..events import QUIET, Judged, Run, worst
+from ..printable import plain
 from ..verdict import UNSUPPORTED
 
 #: More failures than this are counted in Markdown, not shown.
@@ -57,8 +58,11 @@ def _run(run: Run) -> dict[str, Any]:
 
 
 def markdown(runs: Sequence[Run], clauses: Mapping[str, Clause]) -> str:
-    """A page for a pull request: a table a subject, and below it each failure with its sentence."""
-    return "\n".join(line for run in runs for line in _page(run, clauses)) + "\n"
+    """A page for a pull request: a table a subject, and below it each failure with its sentence.
+
+    Control characters are made visible: some people read such a page in a terminal.
+    """
+    return plain("\n".join(line for run in runs for line in _page(run, clauses))) + "\n"
 
 
 def _page(run: Run, clauses: Mapping[str, Clause]) -> list[str]:

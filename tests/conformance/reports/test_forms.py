@@ -60,6 +60,14 @@ def test_a_hostile_name_is_text_in_markdown() -> None:
     assert re.findall(r"(?<!\\)<", outside) == []
 
 
+def test_no_control_character_reaches_markdown() -> None:
+    page = markdown([hostile_run()], load_clauses())
+
+    assert [line for line in page.split("\n") if not line.isprintable()] == []
+    assert page.startswith("## ")
+    assert "\\x00\\x1b" in page
+
+
 def test_a_run_that_did_not_end_is_said_to_be_so() -> None:
     assert "did not end" in markdown([run_of("one", code=None)], load_clauses())
     assert summary([run_of("one", code=None)])["runs"][0]["exit_code"] is None
