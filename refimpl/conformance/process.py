@@ -61,6 +61,13 @@ class _Sent(NamedTuple):
     refused: SubjectError | None = None
 
 
+def _why_not(word: str) -> str:
+    """Why what is no program on the path cannot be started."""
+    if not os.path.dirname(word) or not os.path.exists(word):
+        return "there is no such program"
+    return "it is a folder" if os.path.isdir(word) else "it is a file that may not be executed"
+
+
 class ProcessSubject:
     """A command that speaks protocol 1 on its standard input and output."""
 
@@ -176,7 +183,8 @@ class ProcessSubject:
     def _launch(self, command: Sequence[str]) -> None:
         """Start the command, on Linux under a keeper that ends with us."""
         if not command or shutil.which(command[0]) is None:
-            raise SubjectError(f"cannot start {command[0] if command else ''!r}: there is no such program")
+            word = command[0] if command else ""
+            raise SubjectError(f"cannot start {word!r}: {_why_not(word)}")
         pipe = subprocess.PIPE
         held: int | None = None
         pass_fds: tuple[int, ...] = ()

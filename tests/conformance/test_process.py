@@ -143,6 +143,21 @@ def test_a_command_that_is_not_there_is_a_subject_error(tmp_path: Path) -> None:
         ProcessSubject(["/no/such/program"], str(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("", "it is a folder"),
+        ("notes", "it is a file that may not be executed"),
+        ("gone", "there is no such program"),
+    ],
+)
+def test_what_is_there_and_is_no_program_is_not_said_to_be_gone(tmp_path: Path, word: str, said: str) -> None:
+    (tmp_path / "notes").touch()
+
+    with pytest.raises(SubjectError, match=said):
+        ProcessSubject([str(tmp_path / word)], str(tmp_path))
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the keeper is there on Linux only")
 def test_the_death_of_the_runner_is_the_death_of_the_subject(tmp_path: Path) -> None:
     script = (
