@@ -63,6 +63,10 @@ def command(
     alone only relations are asked that hold without an oracle. Interrupted, it tells what it has found.
     """
     campaigns = _campaigns()
+    if folder is not None:
+        from ..conformance.fuzz.finding import prepare
+
+        prepare(folder)
     chosen = scopes or (("relations",) if subject == "refimpl" else _SCOPES)
     seconds = None if minutes is None else minutes * 60
     budget = campaigns.Budget(seconds, _EXAMPLES if minutes is None and examples is None else examples)

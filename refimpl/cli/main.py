@@ -32,7 +32,12 @@ def main(arguments: list[str] | None = None) -> int:
             code = run(words)
         sys.stdout.flush()
     except BrokenPipeError:
-        return _pipe_closed()
+        drop_output()
+        return AS_EXPECTED
+    except OSError as error:  # of files, the command has told
+        drop_output()
+        sys.stderr.write(f"error: cannot write to standard output: {error.strerror}\n")
+        return BROKEN
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return INTERRUPTED
@@ -46,10 +51,9 @@ def _open_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - it lives as long as the process
 
 
-def _pipe_closed() -> int:
-    """Nobody reads any more (`refimpl ... | head`): no error, and nothing more to say."""
+def drop_output() -> None:
+    """Nobody reads any more (`refimpl ... | head`), or it cannot be written: what is left goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return AS_EXPECTED
 
 
 if __name__ == "__main__":

@@ -45,6 +45,8 @@ def command(
     events: tuple[Path, ...], html: Path | None, junit: Path | None, markdown: Path | None, as_json: bool
 ) -> int:
     """Make reports from event logs, which `refimpl conform --events FILE` writes; one column a run."""
+    if Path("-") in events:
+        raise click.UsageError("EVENTS are files, and `-` is none: /dev/stdin is one")
     refuse_shared({"--html": html, "--junit": junit, "--markdown": markdown}, {"EVENTS": events})
     runs = read_logs(events)
     write_forms(runs, html=html, junit=junit, markdown=markdown)

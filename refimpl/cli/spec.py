@@ -7,7 +7,7 @@ import re
 import click
 
 from ..conformance.case import Case
-from ..conformance.case_file import load_cases
+from ..conformance.case_file import cases_folder, load_cases, read_case
 from ..conformance.clauses import CLAUSE_ID, FAMILIES, Clause, load_clauses, not_applicable
 from ..conformance.source import Place, places_of
 from .terminal import console, write_json
@@ -18,6 +18,8 @@ _TRUTHS = {
     "ours": "a decision of this project",
 }
 
+#: A case, with or without the variant in brackets.
+_CASE = re.compile(r"([a-z]{3})\.([a-z0-9_.]{1,100})(\[.*\])?")
 _LEADING_ZEROS = re.compile("-0+(?=[1-9])")
 #: Words up to so many letters are left out when nothing has all of them, and so many clauses are named then.
 _SHORT = 2
@@ -47,7 +49,7 @@ def command(words: tuple[str, ...], as_json: bool) -> int:
     elif words:
         found = [clause for clause in clauses.values() if _matches(clause, words)]
         if not found:
-            raise click.UsageError(_nothing_found(words, clauses))
+            raise click.UsageError(_case(words) or _nothing_found(words, clauses))
     else:
         _chapters(clauses, as_json)
         return 0
@@ -76,6 +78,19 @@ def _no_clause(asked: str, clauses: dict[str, Clause]) -> str:
     if not known:
         return f"there is no clause {asked}: the chapters are {', '.join(FAMILIES)}"
     return f"there is no clause {asked}: {family} has {known[0]} to {known[-1]}"
+
+
+def _case(words: tuple[str, ...]) -> str:
+    """Where to look, when the one word is the id of a case, or the label of a variant."""
+    asked = _CASE.fullmatch(words[0])
+    file = "" if asked is None else f"{asked[1]}/{asked[2]}.json"
+    if len(words) > 1 or not file or not (cases_folder() / file).is_file():
+        return ""
+    case = read_case(cases_folder() / file, cases_folder())
+    return (
+        f"{case.id} is a case: spec/cases/{file}; its clauses are {', '.join(case.clauses)}; "
+        f"`refimpl conform --case {case.id}` asks it"
+    )
 
 
 def _nothing_found(words: tuple[str, ...], clauses: dict[str, Clause]) -> str:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
+
+from ..errors import ResourceError
+from .main import drop_output
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,6 +23,10 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     class PlainConsole(Console):
+        def print(self, *objects: Any, **options: Any) -> None:
+            with nullcontext() if stderr else _naming():
+                super().print(*objects, **options)
+
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
@@ -40,7 +49,20 @@ def write_json(value: Any) -> None:
 
     text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    sys.stdout.write("".join(c if _is_inert(c, unicode) else _json_escape(c) for c in text) + "\n")
+    with _naming():
+        sys.stdout.write("".join(c if _is_inert(c, unicode) else _json_escape(c) for c in text) + "\n")
+
+
+@contextmanager
+def _naming() -> Iterator[None]:
+    """An error of writing to standard output says that it is one."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        drop_output()
+        raise ResourceError(f"cannot write to standard output: {error.strerror}") from error
 
 
 def _is_inert(character: str, unicode: bool) -> bool:

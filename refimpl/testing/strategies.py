@@ -11,6 +11,7 @@ from ..conformance.reference.dynamic import dynamic
 from ..conformance.reference.parameters import Site
 from ..conformance.reference.state import State
 from ..conformance.tree import draw_tree
+from ..errors import InvalidArgumentError
 from ..module.trait import ModuleTrait
 from ..parallel.placement import LayerPlacement
 from ..param.group import ParamGroup
@@ -32,13 +33,21 @@ def modules(*, max_nodes: int = 6, device: Device | None = None) -> st.SearchStr
     ... def test_mapping_nothing_changes_no_id(module):
     ...     assert module.clone().materialize().num_params() == module.num_params()
     >>> test_mapping_nothing_changes_no_id()
+
+    Raises:
+        InvalidArgumentError: `max_nodes` is less than 1.
     """
+    _at_least("max_nodes", max_nodes, 1)
     name = "d0" if device is None else f"d{device}".replace("sim:", "", 1)
-    return st.builds(_module, st.integers(1, max(1, max_nodes)), _SEEDS, st.just(name))
+    return st.builds(_module, st.integers(1, max_nodes), _SEEDS, st.just(name))
 
 
 def records(*, max_nodes: int = 6) -> st.SearchStrategy[ModuleRecord]:
-    """The records of such modules."""
+    """The records of such modules.
+
+    Raises:
+        InvalidArgumentError: `max_nodes` is less than 1.
+    """
     return modules(max_nodes=max_nodes).map(_record)
 
 
@@ -64,8 +73,14 @@ def groups() -> st.SearchStrategy[ParamGroup]:
 
 
 def placements(*, max_devices: int = 5, max_layers: int = 12) -> st.SearchStrategy[LayerPlacement]:
-    """Placements in one piece a device, and placements that come back to a device."""
-    devices = st.integers(0, max(1, max_devices) - 1).map(lambda index: Device("sim", index))
+    """Placements in one piece a device, and placements that come back to a device.
+
+    Raises:
+        InvalidArgumentError: `max_devices` is less than 1, or `max_layers` less than 0.
+    """
+    _at_least("max_devices", max_devices, 1)
+    _at_least("max_layers", max_layers, 0)
+    devices = st.integers(0, max_devices - 1).map(lambda index: Device("sim", index))
     scattered = st.builds(
         LayerPlacement,
         input=devices,
@@ -78,6 +93,11 @@ def placements(*, max_devices: int = 5, max_layers: int = 12) -> st.SearchStrate
         st.integers(0, max_layers),
     )
     return st.one_of(even, scattered)
+
+
+def _at_least(name: str, given: int, least: int) -> None:
+    if given < least:
+        raise InvalidArgumentError(f"{name} is {given}, and is to be at least {least}")
 
 
 def _module(nodes: int, seed: int, device: str) -> ModuleTrait:

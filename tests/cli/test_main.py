@@ -132,6 +132,24 @@ def test_a_standard_output_that_is_closed_is_no_error(words: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", ["spec PLC", "--help", "--version", "spec PLC-3 --json"])
+def test_a_standard_output_that_is_full_is_named(words: str, unbuffered: str) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "refimpl.cli.main", *words.split()],
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert done.stderr == "error: cannot write to standard output: No space left on device\n"
+    assert done.returncode == 2
+
+
 def test_an_error_about_a_file_names_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "wrong.bpk").write_bytes(b"BURN" + bytes(300))
 

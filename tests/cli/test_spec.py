@@ -25,6 +25,16 @@ def test_a_clause_is_shown_with_its_code_cases_and_evidence(capsys: pytest.Captu
     assert "burn 0.23.0-pre.1" in shown
 
 
+@pytest.mark.parametrize("word", ["plc.even.grid", "plc.even.grid[devices=#1,n=3]"])
+def test_a_case_is_said_to_be_one(capsys: pytest.CaptureFixture[str], word: str) -> None:
+    assert main(["spec", word]) == 4
+    said = capsys.readouterr().err
+    assert "plc.even.grid is a case: spec/cases/plc/even.grid.json; its clauses are PLC-3; " in said
+    assert "`refimpl conform --case plc.even.grid` asks it" in said
+    assert main(["spec", "plc.even.nothing"]) == 4
+    assert "no clause has all of: plc.even.nothing" in capsys.readouterr().err
+
+
 def test_a_clause_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     (clause,) = answer(capsys, "PLC-12")
 

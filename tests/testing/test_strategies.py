@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 
 import refimpl.testing
 from refimpl import LayerPlacement, ParamGroup, ParamId
+from refimpl.errors import InvalidArgumentError
 from refimpl.module.trait import ModuleTrait
 from refimpl.record.record import ModuleRecord
 from refimpl.testing import groups, modules, placements, records
@@ -28,6 +31,22 @@ def test_a_group_less_itself_matches_nothing(group: ParamGroup) -> None:
 @given(placements())
 def test_placements_put_every_device_in_a_stage(placement: LayerPlacement) -> None:
     assert len(placement.devices()) >= 1
+
+
+@pytest.mark.parametrize(
+    ("strategy", "argument", "given"),
+    [
+        (modules, "max_nodes", -1),
+        (records, "max_nodes", 0),
+        (placements, "max_devices", 0),
+        (placements, "max_layers", -1),
+    ],
+)
+def test_a_bound_that_leaves_nothing_is_refused_by_its_name(
+    strategy: Callable[..., object], argument: str, given: int
+) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"{argument} is {given}, and is to be at least"):
+        strategy(**{argument: given})
 
 
 def test_there_is_nothing_else() -> None:

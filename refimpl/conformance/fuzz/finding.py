@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import msgspec
 
@@ -70,6 +71,19 @@ def case_of(finding: Finding, greeting: Greeting, outcomes: Sequence[Outcome] | 
         steps=finding.trace.steps,
         expect=list(outcomes) if burn and outcomes is not None else [],
     )
+
+
+def prepare(folder: Path) -> None:
+    """Make the folder for findings, before hours go by that end with nowhere to write.
+
+    Raises:
+        ResourceError: Nothing can be written there.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise ResourceError(f"cannot write cases below '{folder}': {error.strerror}") from error
 
 
 def write(case: Case, folder: Path) -> Path:

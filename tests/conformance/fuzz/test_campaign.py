@@ -115,6 +115,17 @@ def test_minutes_bound_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert fuzz(capsys, 0, "--minutes", "0.005", "--only", "small", "--only", "traces")["traces"] > 0
 
 
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+
+    assert main(["fuzz", "--write", str(tmp_path / "file" / "x"), "--examples", "5"]) == 2
+    said = capsys.readouterr()
+    assert f"cannot write cases below '{tmp_path / 'file' / 'x'}'" in said.err
+    assert said.out == ""
+
+
 def test_an_interrupt_tells_what_was_found(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

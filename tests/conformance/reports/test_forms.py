@@ -111,6 +111,11 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_dash_is_no_log(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "-"]) == 4
+    assert "`-` is none: /dev/stdin is one" in capsys.readouterr().err
+
+
 def test_every_form_is_made_from_a_log(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [f"--{form}={tmp_path / form}" for form in ("html", "junit", "markdown")]
 
