@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from stat import S_ISCHR
 from types import FrameType
 
 #: Not every system has both.
@@ -51,9 +52,9 @@ def _end(number: int, _: FrameType | None) -> None:
 
 
 def _leave_the_terminal() -> None:
-    """It is gone: what is still said goes nowhere, and is no error."""
+    """It is gone: what is still said goes nowhere, and is no error. `isatty` would say that there is none."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
-        if os.isatty(stream):
+        if S_ISCHR(os.fstat(stream).st_mode):
             os.dup2(nowhere, stream)
     os.close(nowhere)

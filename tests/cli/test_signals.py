@@ -81,20 +81,34 @@ def test_a_command_that_has_nothing_to_tell_says_that_it_was_interrupted(
     assert signal.getsignal(number) == signal.SIG_DFL
 
 
-def test_a_terminal_that_is_gone_is_no_error() -> None:
-    master, terminal = os.openpty()
-    script = (
-        "import os, sys; from refimpl.cli import signals; signals._leave_the_terminal(); "
-        "os.write(1, b'unheard'); os.write(2, b'unheard')"
-    )
-    done = subprocess.run([sys.executable, "-c", script], stdout=terminal, stderr=terminal, check=False)
-    os.set_blocking(master, False)
+#: Ends when the terminal of a run is closed; says how the run ended.
+_HANG_UP = """
+import os, pty, sys, time
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.executable, [sys.executable, "-m", "refimpl.cli.main", *sys.argv[1:]])
+time.sleep(3)
+os.close(terminal)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
 
-    assert done.returncode == 0
-    with pytest.raises(BlockingIOError):
-        os.read(master, 100)
-    os.close(master)
-    os.close(terminal)
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a terminal that can be closed")
+def test_a_terminal_that_is_closed_ends_a_run_as_any_signal_does(tmp_path: Path) -> None:
+    write_case(tmp_path / "cases", case_of(cost=100))
+    (tmp_path / "scratch").mkdir()
+    words = ["conform", "--cases", str(tmp_path / "cases"), f"--subject=cmd:{sys.executable} {DUMMY} hanger"]
+    done = subprocess.run(
+        [sys.executable, "-c", _HANG_UP, *words],
+        env={**os.environ, "TMPDIR": str(tmp_path / "scratch")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert (done.stdout, done.stderr) == (f"{128 + signal.SIGHUP}\n", "")
+    assert list((tmp_path / "scratch").iterdir()) == []
 
 
 def test_in_a_thread_no_signal_is_looked_after() -> None:
