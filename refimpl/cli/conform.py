@@ -156,10 +156,14 @@ def command(
     if report.interrupted:
         click.echo("interrupted: what follows, and every report, is what was asked before", err=True)
     elif update and file is not None:
+        from ..burnpack.atomic import AtomicFile
         from ..conformance.rewrite import rewrite
 
         before = len(read_entries(file)) if file.is_file() else 0
-        file.write_text(rewrite(file, seen, version, whole=whole), encoding="utf-8")
+        content = rewrite(file, seen, version, whole=whole).encode()
+        with AtomicFile(str(file.resolve())) as written:  # what people wrote in it is not lost to a full disk
+            written.write(content)
+            written.publish()
         click.echo(f"{file}: {before} entries before, {len(read_entries(file))} now", err=True)
     if as_json:
         write_json(report.as_json())

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -402,6 +403,24 @@ def test_an_update_explains_every_difference_of_the_next_run(cases: Path, tmp_pa
 
     assert conform(cases, "--subject", ECHO, "--expectations", str(known), "--update") == 1
     assert conform(cases, "--subject", ECHO, "--expectations", str(known)) == 0
+
+
+def test_an_update_that_the_disk_has_no_room_for_leaves_the_list(
+    cases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = tmp_path / "known.toml"
+    known.write_text("# by hand\n")
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("refimpl.burnpack.atomic.os.write", full)
+    assert conform(cases, "--subject", ECHO, "--expectations", str(known), "--update") == 2
+    monkeypatch.undo()
+
+    assert known.read_text() == "# by hand\n"
+    assert [path.name for path in tmp_path.glob("known*")] == ["known.toml"]
+    assert "known.toml" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["--update"], ["--expectations", "/no/such/file.toml"]])
