@@ -11,11 +11,14 @@ from typing import Final, TypeAlias
 Range: TypeAlias = tuple[int, int]
 
 TOP: Final = 0x10FFFF
+#: The characters beside those that no text has.
+BEFORE_SURROGATES: Final = 0xD7FF
+AFTER_SURROGATES: Final = 0xE000
 
 
 @dataclass(frozen=True)
 class CharSet:
-    """Ranges in ascending order that neither overlap nor touch; a surrogate in one matches nothing."""
+    """Ranges in ascending order that neither overlap nor touch; a surrogate within one matches nothing."""
 
     ranges: tuple[Range, ...]
 
@@ -38,8 +41,17 @@ class CharSet:
         index = bisect_left(self._lows, char + 1) - 1
         return index >= 0 and char <= self.ranges[index][1]
 
+    def negated(self) -> CharSet:
+        """What Rust takes for the opposite of the set.
+
+        Between U+D7FF and U+E000, where one range ends and the next begins, there is nothing to take; Rust
+        takes these two characters, as the ends of a range that is turned round.
+        """
+        gaps = [_scalars(gap) for gap in self.complement().ranges]
+        return CharSet(tuple((min(gap), max(gap)) for gap in gaps))
+
     def complement(self) -> CharSet:
-        """Everything that is not in the set."""
+        """Every number that is not in the set, the surrogates too."""
         gaps = []
         next_free = 0
         for low, high in self.ranges:
@@ -57,10 +69,17 @@ class CharSet:
         return (self.complement() | other.complement()).complement()
 
     def __sub__(self, other: CharSet) -> CharSet:
-        return self & other.complement()
+        left = [_scalars(each) for each in (self & other.complement()).ranges]
+        return CharSet(tuple((low, high) for low, high in left if low <= high))
 
     def __xor__(self, other: CharSet) -> CharSet:
         return (self | other) - (self & other)
+
+
+def _scalars(ends: Range) -> Range:
+    """The ends of a range without surrogates at either; in the wrong order where there is nothing else."""
+    low, high = (BEFORE_SURROGATES < end < AFTER_SURROGATES for end in ends)
+    return AFTER_SURROGATES if low else ends[0], BEFORE_SURROGATES if high else ends[1]
 
 
 EMPTY: Final = CharSet(())

@@ -52,7 +52,7 @@ class SetRules:
         """`chars` or, negated, all others: without Unicode these are bytes, and some are past ASCII."""
         if not negated:
             return chars
-        return chars.complement() if self.flags.unicode else self.refuse(INVALID_UTF8, span)
+        return chars.negated() if self.flags.unicode else self.refuse(INVALID_UTF8, span)
 
     def perl(self, escape: PerlClass) -> CharSet:
         r"""`\d`, `\s` or `\w`: of Unicode, or of ASCII."""

@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from functools import cache
 from importlib.resources import files
 
-from .char_set import CharSet, Range
+from .char_set import AFTER_SURROGATES, BEFORE_SURROGATES, CharSet, Range
 
 
 @cache
@@ -38,7 +38,9 @@ def named(name: str) -> CharSet | None:
     for item in encoded.split(" "):
         gap, _, length = item.partition("-")
         low = end + int(gap, 36)
-        end = low + int(length or "0", 36)
+        if (end, low) == (BEFORE_SURROGATES, AFTER_SURROGATES):
+            low = end + 1  # one range in Rust's tables; what was recorded are the characters
+        end += int(gap, 36) + int(length or "0", 36)
         ranges.append((low, end))
     return CharSet.of(ranges)
 
