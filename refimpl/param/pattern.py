@@ -69,13 +69,13 @@ def _compiled(source: str) -> tuple[Program, Any]:
 
     from .rust_regex.parser import parse
     from .rust_regex.search import Program, TooManyPlaces
+    from .rust_regex.size import fits
     from .rust_regex.syntax import PatternSyntaxError
-    from .rust_regex.tree import size
 
     try:
         source.encode()
         tree = parse(source)
-        if size(tree) > SIZE_LIMIT:
+        if not fits(tree, SIZE_LIMIT):
             raise _refused(f"Compiled regex exceeds size limit of {SIZE_LIMIT} bytes.")
         program = Program(tree)
     except UnicodeEncodeError:

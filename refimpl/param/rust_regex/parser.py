@@ -104,7 +104,7 @@ class _Parser:
                 cursor.bump()
             elif char == "[":
                 chars, nest = read_class(cursor, self.rules)
-                items.append(_Item(Chars(chars), nest.span, nest))
+                items.append(_Item(self._chars(chars), nest.span, nest))
             elif char in ("?", "*", "+"):
                 self._repeat(items)
             elif char == "{":
@@ -149,18 +149,21 @@ class _Parser:
         ends = CharSet.of([(10, 10), (13, 13)] if flags.crlf else [(10, 10)])
         return Chars(ends.complement())
 
+    def _chars(self, chars: CharSet) -> Node:
+        return Chars(chars, of_bytes=not self.rules.flags.unicode)
+
     def _literal(self, literal: Literal) -> Node:
         char = ord(literal.char)
         if not self.rules.flags.unicode and literal.is_byte and char > 127:
             return Chars(self.rules.refuse(INVALID_UTF8, literal.span))
-        return Chars(self.rules.fold(CharSet(((char, char),))))
+        return self._chars(self.rules.fold(CharSet(((char, char),))))
 
     def _escaped(self, escape: Escape) -> Node:
         match escape:
             case Literal():
                 return self._literal(escape)
             case PerlClass():
-                return Chars(self.rules.perl(escape))
+                return self._chars(self.rules.perl(escape))
             case UnicodeClass():
                 return Chars(self.rules.unicode(escape))
             case Assertion(place):
@@ -250,25 +253,29 @@ class _Parser:
         cursor = self.cursor
         start = cursor.at
         item = self._repeated(items)
-        least = self._count(start)
-        most: int | None = least
-        if cursor.char == ",":
-            most = None if cursor.peek_space() == "}" else self._count(start)
-            if most is None:
-                cursor.bump_and_space()
+        cursor.bump_and_space()
+        counts = [self._count()]
+        is_open = False
+        if cursor.char == "," and cursor.bump_and_space():
+            is_open = cursor.char == "}"
+            if not is_open:
+                counts.append(self._count())
+        elif cursor.ended:
+            raise PatternSyntaxError(COUNT_UNCLOSED, (start, cursor.at))
+        bounds = list(map(_number, counts))
         if cursor.char != "}":
             raise PatternSyntaxError(COUNT_UNCLOSED, (start, cursor.at))
         if cursor.bump_and_space() and cursor.char == "?":
             cursor.bump()
+        least, most = bounds[0], None if is_open else bounds[-1]
         if most is not None and least > most:
             reason = "invalid repetition count range, the start must be <= the end"
             raise PatternSyntaxError(reason, (start, cursor.at))
         items.append(self._repeat_of(item, least, most))
 
-    def _count(self, start: int) -> int:
-        """The number after the character at the cursor, blanks around it."""
+    def _count(self) -> tuple[str, Span]:
+        """The digits at the cursor, blanks around them, and where they stand."""
         cursor = self.cursor
-        cursor.bump_and_space()
         while cursor.char and cursor.char in WHITE_SPACE:
             cursor.bump()
         first = cursor.at
@@ -279,14 +286,17 @@ class _Parser:
         span = first, cursor.at
         while cursor.char and cursor.char in WHITE_SPACE:
             cursor.bump_and_space()
-        if cursor.ended:
-            raise PatternSyntaxError(COUNT_UNCLOSED, (start, cursor.at))
-        if not digits:
-            raise PatternSyntaxError("repetition quantifier expects a valid decimal", span)
-        number = float(digits)  # of any length, where `int` takes 4300 digits; exact up to the limit
-        if number > _U32_MAX:
-            raise PatternSyntaxError("decimal literal invalid", span)
-        return int(number)
+        return digits, span
+
+
+def _number(count: tuple[str, Span]) -> int:
+    digits, span = count
+    if not digits:
+        raise PatternSyntaxError("repetition quantifier expects a valid decimal", span)
+    number = float(digits)  # of any length, where `int` takes 4300 digits; exact up to the limit
+    if number > _U32_MAX:
+        raise PatternSyntaxError("decimal literal invalid", span)
+    return int(number)
 
 
 def _names_capture(char: str, first: bool) -> bool:

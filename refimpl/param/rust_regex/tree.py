@@ -37,6 +37,8 @@ class Chars:
     """One character of a set: of an empty set, nothing ever."""
 
     chars: CharSet
+    #: Whether it was written of bytes, as `(?-u:[a-c])`: only the size of the program knows it.
+    of_bytes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,85 +102,3 @@ def _takes_none(node: Node) -> bool:
             return known
         case Capture(item):
             return _takes_none(item)
-
-
-def _may_take_none(node: Node) -> bool:
-    match node:
-        case Chars():
-            return False
-        case Look():
-            return True
-        case Sequence(items):
-            return all(map(_may_take_none, items))
-        case Choice(items):
-            return any(map(_may_take_none, items))
-        case Repeat(item, least):
-            return least == 0 or _may_take_none(item)
-        case Capture(item):
-            return _may_take_none(item)
-
-
-def size(node: Node) -> int:
-    """About how many bytes Rust's compiled program takes: what its size limit counts.
-
-    Exact but for sets past ASCII, which are estimated, and for branches of a choice that begin alike and are
-    no words: Rust reads their beginning once.
-    """
-    return 224 + _size(node)
-
-
-def _size(node: Node) -> int:
-    match node:
-        case Chars(chars):
-            word = _word(node)
-            if word is not None:
-                return 32 * len(word)
-            return 64 + sum(
-                8 if high < 128 else 960 if high - low > 0xFFFF else 68 for low, high in chars.ranges
-            )
-        case Look():
-            return 32
-        case Sequence(items):
-            return sum(map(_size, items))
-        case Choice(items):
-            sets = [item.chars for item in items if isinstance(item, Chars)]
-            if len(sets) == len(items):  # Rust makes one set of them
-                return _size(Chars(CharSet.of(each for chars in sets for each in chars.ranges)))
-            words = [word for word in map(_word, items) if word]
-            if len(words) == len(items):
-                return max(_trie_size(words), _trie_size([word[::-1] for word in words]))
-            return 64 + sum(4 + (_size(item) or 32) for item in items)
-        case Repeat(_, _, 0):
-            return 0
-        case Repeat(item, least, most):
-            one = _size(item)
-            if most is None:
-                return one * least + 40 if least else one + (112 if _may_take_none(item) else 40)
-            if least == most:
-                return one * least
-            if most == 1:
-                return one + 72
-            return one * least + (one + 40) * (most - least) + (32 if least else 64)
-        case Capture(item):
-            return 64 + (_size(item) or 32)
-
-
-def _word(node: Node) -> bytes | None:
-    """The text that alone matches `node`, if it is written so."""
-    match node:
-        case Chars(CharSet(((low, high),))) if low == high:
-            return chr(low).encode()
-        case Sequence(items):
-            words = [word for word in map(_word, items) if word is not None]
-            return b"".join(words) if len(words) == len(items) else None
-    return None
-
-
-def _trie_size(words: list[bytes]) -> int:
-    """The size of a choice of words, of which Rust makes a tree of their bytes: one for each direction."""
-    following: dict[bytes, set[int]] = {}
-    for word in words:
-        for at, byte in enumerate(word):
-            following.setdefault(word[:at], set()).add(byte)
-    states = (64 + (8 * len(after) if len(after) > 1 else 0) for after in following.values())
-    return 32 + sum(states) + 4 * (len(following) + sum(word in following for word in set(words)))
