@@ -103,13 +103,19 @@ def test_nesting_past_what_rust_allows_is_refused_without_a_deep_stack() -> None
 
 
 @pytest.mark.clause("GRP-9")
-def test_a_fault_in_several_lines_is_shown_without_carets() -> None:
-    with pytest.raises(InvalidPatternError) as caught:
-        Pattern("a\n(")
+def test_a_fault_in_several_lines_is_shown_with_their_numbers() -> None:
+    rule = "~" * 79
+    shown = {
+        "a\r\nb(c\n": f"{rule}\n1: a\n2: b(c\n    ^\n{rule}\nerror: unclosed group",
+        "[\n": f"{rule}\n1: [\n   ^\n{rule}\nerror: unclosed character class",
+        "x{1,\n2": f"{rule}\n1: x{{1,\n2: 2\n{rule}\non line 1 (column 2) through line 2 (column 1)\n"
+        "error: unclosed counted repetition",
+    }
 
-    assert caught.value.message == (
-        "Invalid regex pattern: regex parse error:\n    a\n    (\nerror: unclosed group"
-    )
+    for pattern, text in shown.items():
+        with pytest.raises(InvalidPatternError) as caught:
+            Pattern(pattern)
+        assert caught.value.message == f"Invalid regex pattern: regex parse error:\n{text}"
 
 
 def test_a_surrogate_is_no_text() -> None:
@@ -134,6 +140,19 @@ def test_more_boundaries_at_one_position_than_are_marked_are_refused() -> None:
     assert Pattern(r"(?:\b|a){1000}").is_match("a")
     with pytest.raises(InvalidPatternError, match="more boundaries at one position"):
         Pattern(r"(?:\b|a){1001}")
+
+
+@pytest.mark.clause("GRP-8")
+def test_a_match_around_bytes_where_an_ascii_boundary_holds_is_found_where_rust_misses_it() -> None:
+    for pattern, text in ((r"Σ|(?-u:\B)", "aΣb"), (r"\W|(?-u:\B)", "a—b"), (r"(?-u:\B)|é", "aéb")):
+        assert Pattern(pattern).is_match(text)
+        assert not Pattern(r"(?-u:\B)").is_match(text)
+
+
+@pytest.mark.clause("GRP-9")
+def test_a_large_part_that_never_matches_counts_where_rust_makes_no_program() -> None:
+    with pytest.raises(InvalidPatternError, match="exceeds size limit"):
+        Pattern("ab|[a&&b]{1000000}")
 
 
 @pytest.mark.clause("GRP-8")

@@ -15,6 +15,8 @@ INVALID_UTF8: Final = "pattern can match invalid UTF-8"
 MISSING: Final = "repetition operator missing expression"
 UNICODE_NOT_ALLOWED: Final = "Unicode not allowed here"
 
+_DIVIDER: Final = "~" * 79
+
 
 class PatternSyntaxError(Exception):
     """What is wrong, and the spans that show it."""
@@ -25,11 +27,35 @@ class PatternSyntaxError(Exception):
         self.spans = spans
 
     def text(self, pattern: str) -> str:
-        """The message with the pattern and carets under the spans, as Rust prints it for one line."""
-        shown = "\n".join(f"    {line}" for line in pattern.split("\n"))
-        carets = ""
-        if self.spans and "\n" not in pattern:
-            for start, end in sorted(self.spans):
-                carets += " " * (start - len(carets)) + "^" * max(end - start, 1)
-            carets = f"    {carets}\n"
-        return f"regex parse error:\n{shown}\n{carets}error: {self.reason}"
+        """The message with the pattern and carets under the spans, as Rust prints it.
+
+        Of several lines each has its number, and a span from one line into another is told in words.
+        """
+        lines = pattern.split("\n")
+        width = len(str(len(lines)))
+        marks = [""] * len(lines)
+        across = []
+        for start, end in sorted(self.spans):
+            (first, low), (last, high) = _place(pattern, start), _place(pattern, end)
+            if first == last:
+                marks[first] += " " * (low - len(marks[first])) + "^" * max(high - low, 1)
+            else:
+                across.append(
+                    f"on line {first + 1} (column {low + 1}) through line {last + 1} (column {high})\n"
+                )
+        shown = ""
+        for number, (line, mark) in enumerate(zip(lines, marks, strict=True), 1):
+            if number == len(lines) > 1 and not line:
+                break  # the end of the last line is not one more
+            before = f"{number:{width}}: " if len(lines) > 1 else "    "
+            end_of_line = "\r" if number < len(lines) else ""
+            shown += f"{before}{line.removesuffix(end_of_line)}\n"
+            shown += f"{' ' * len(before)}{mark}\n" if mark else ""
+        if len(lines) > 1:
+            shown = f"{_DIVIDER}\n{shown}{_DIVIDER}\n{''.join(across)}"
+        return f"regex parse error:\n{shown}error: {self.reason}"
+
+
+def _place(pattern: str, at: int) -> tuple[int, int]:
+    """The line of a position, and the column in it."""
+    return pattern.count("\n", 0, at), at - (pattern.rfind("\n", 0, at) + 1)
