@@ -161,9 +161,9 @@ def command(
 
         before = len(read_entries(file)) if file.is_file() else 0
         content = rewrite(file, seen, version, whole=whole).encode()
-        with AtomicFile(str(file.resolve())) as written:  # what people wrote in it is not lost to a full disk
-            written.write(content)
-            written.publish()
+        with AtomicFile(str(file.resolve())) as kept:  # what people wrote in it is not lost to a full disk
+            kept.write(content)
+            kept.publish()
         click.echo(f"{file}: {before} entries before, {len(read_entries(file))} now", err=True)
     if as_json:
         write_json(report.as_json())

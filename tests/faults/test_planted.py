@@ -204,7 +204,8 @@ def test_json_in_place_of_msgspec_is_caught(value: str, monkeypatch: pytest.Monk
 
     def answer(raw: bytes) -> SimpleNamespace:
         found = json.loads(raw)
-        return SimpleNamespace(id=found["id"], ok=json.dumps(found["ok"]).encode())
+        ok = json.dumps(found["ok"]).encode()
+        return SimpleNamespace(id=found["id"], ok=ok, error=protocol.msgspec.UNSET)
 
     def trace(raw: bytes) -> SimpleNamespace:
         steps = [SimpleNamespace(one_of=protocol.msgspec.UNSET, ok=s["ok"]) for s in json.loads(raw)["steps"]]
