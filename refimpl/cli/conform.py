@@ -105,8 +105,8 @@ def command(
     (`burn`) is asked the cases whose truth is `contract` or `pinned`; the others are this project's own.
     """
     if check_adapter is not None:
-        _refuse_others("check_adapter", "as_json")
-        return _check_adapter(check_adapter, as_json=as_json)
+        _refuse_others("check_adapter", "sandbox", "as_json")
+        return _check_adapter(check_adapter, sandbox=sandbox, as_json=as_json)
     file = expectations_file(subject) if known is None and folder is None else known
     if update and file is None:
         raise click.UsageError("--update needs to know which file: give --expectations FILE")
@@ -215,11 +215,11 @@ def _kept(events: Iterator[Event], seen: list[Result] | None) -> Iterator[Event]
         yield event
 
 
-def _check_adapter(command: str, *, as_json: bool) -> int:
+def _check_adapter(command: str, *, sandbox: bool, as_json: bool) -> int:
     """Whether a command speaks the protocol, question by question."""
     from ..conformance.adapter_check import check_adapter
 
-    answers = list(check_adapter(command))
+    answers = list(check_adapter(command, sandbox=sandbox))
     wrong = [answer for answer in answers if answer.fault]
     if as_json:
         write_json({"adapter": command, "questions": [msgspec.to_builtins(answer) for answer in answers]})

@@ -32,8 +32,12 @@ class _WrongError(Exception):
     """The adapter answers, and not as it should."""
 
 
-def check_adapter(command: str) -> Iterator[Answer]:
+def check_adapter(command: str, *, sandbox: bool = False) -> Iterator[Answer]:
     """Ask a command each question about the protocol, in a process of its own each.
+
+    Args:
+        command: The command line of the adapter.
+        sandbox: Whether it is kept apart from the machine.
 
     Raises:
         InvalidArgumentError: It is no command line.
@@ -48,7 +52,7 @@ def check_adapter(command: str) -> Iterator[Answer]:
             subject: ProcessSubject | None = None
             try:
                 folder = tempfile.mkdtemp(prefix=f"{number}-", dir=root)
-                subject = ProcessSubject(words, folder)
+                subject = ProcessSubject(words, folder, sandbox=sandbox)
                 put(subject)
             except (SubjectError, _WrongError) as error:
                 tail = subject.stderr()[-300:].strip() if subject is not None else ""

@@ -10,7 +10,7 @@ from refimpl.cli.main import main
 from refimpl.conformance import adapter_check
 from refimpl.conformance.adapter_check import check_adapter
 from refimpl.conformance.clauses import spec_folder
-from refimpl.errors import InvalidArgumentError
+from refimpl.errors import InvalidArgumentError, SubjectError
 
 KINDS = "takes or lacks a step of the document, with kinds of the closed lists"
 GOOD = """
@@ -169,3 +169,19 @@ def test_the_capabilities_are_those_of_the_document() -> None:
     text = (spec_folder() / "protocol.md").read_text(encoding="utf-8")
 
     assert all(f"`{word}`" in text for word in adapter_check.CAPABILITIES)
+
+
+@pytest.mark.parametrize("words", [[], ["--sandbox"]])
+def test_an_adapter_is_checked_in_a_sandbox_where_one_is_asked(
+    monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    asked = []
+
+    def started(command: list[str], folder: str, *, sandbox: bool) -> None:
+        asked.append(sandbox)
+        raise SubjectError("not today")
+
+    monkeypatch.setattr(adapter_check, "ProcessSubject", started)
+
+    assert main(["conform", *words, "--check-adapter", "true"]) == 2
+    assert asked == [words != []]
