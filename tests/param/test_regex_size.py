@@ -97,3 +97,9 @@ def test_the_tree_of_a_set_holds_its_sequences() -> None:
 
     assert tuple(below(len(made) - 1)) == sequences(CharSet(((0x41, 0x1234), (0x2000, 0x10FFFE))))
     assert all(to is None or to < number for number, node in enumerate(made) for _, _, to in node)
+
+
+@pytest.mark.clause("GRP-9")
+def test_parts_that_stand_deep_in_each_other_are_counted_without_a_deep_stack() -> None:
+    for deep in ("(" * 240 + r"\d{900}" + ")" * 240, "(?:b|" * 120 + r"\d{900}c" + ")" * 120):
+        assert fits(parse(deep), SIZE_LIMIT)

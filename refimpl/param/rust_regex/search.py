@@ -107,6 +107,8 @@ def _ranges(chars: CharSet) -> str:
 def _repeated(item: tuple[str, int], least: int, most: int | None) -> tuple[str, int]:
     """`item` repeated, and as seldom as can be: that is found soonest, and found is all that is asked."""
     text, inner = f"(?:{item[0]})", item[1]
+    if (least, most) == (1, None):
+        return f"{text}+?", inner  # not twice: such repetitions may stand in each other 250 deep
     must, must_count = _times(text, inner, least, "{%d}")
     if most is None:
         return f"(?:{must}{text}*?)", max(must_count, inner)

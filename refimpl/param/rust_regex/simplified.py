@@ -197,3 +197,9 @@ def _shared(items: list[Part]) -> tuple[Part, ...]:
     columns = zip(*rows, strict=False)
     shared = takewhile(lambda column: isinstance(column[0], _PLAIN) and len(set(column)) == 1, columns)
     return tuple(column[0] for column in shared)
+
+
+def all_words(items: tuple[Part, ...]) -> list[bytes] | None:
+    """The branches as words, if all of them are."""
+    words = [item.text for item in items if isinstance(item, Word)]
+    return words if len(words) == len(items) else None
