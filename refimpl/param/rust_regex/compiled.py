@@ -8,7 +8,6 @@ stands before it: such sets are counted by doing the same.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from enum import Enum
 from functools import lru_cache
@@ -44,39 +43,24 @@ class Shared(Enum):
     AS_FOUND = "those that the table still holds"
 
 
-class _PastLimitError(Exception):
-    """The program is larger than it may get."""
-
-
 class Compiled:
     """A program as Rust makes it: how many states it has, and how many bytes they take."""
 
-    def __init__(self, part: Part, limit: int | None, is_reverse: bool, shared: Shared) -> None:
+    def __init__(self, part: Part, is_reverse: bool, shared: Shared) -> None:
         self._is_reverse = is_reverse
         self._shared = shared
-        self._limit = sys.maxsize if limit is None else limit
         self.states = self.bytes = 0
         known = facts_of(part)
-        try:
-            if known.ends if is_reverse else known.starts:
-                self._add(1)
-            else:  # whatever stands before: any bytes
-                self._add(3, 2 * WAY + RANGE)
-            self._remembered(part)
+        if known.ends if is_reverse else known.starts:
             self._add(1)
-        except _PastLimitError:
-            pass
-
-    @property
-    def is_past(self) -> bool:
-        """Whether it takes more than the limit."""
-        return self.bytes > self._limit
+        else:  # whatever stands before: any bytes
+            self._add(3, 2 * WAY + RANGE)
+        self._remembered(part)
+        self._add(1)
 
     def _add(self, states: int, more: int = 0) -> None:
         self.states += states
         self.bytes += STATE * states + more
-        if self.is_past:
-            raise _PastLimitError
 
     def _part(self, part: Part) -> None:
         match part:

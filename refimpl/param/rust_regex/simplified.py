@@ -141,8 +141,6 @@ def _outer(known: list[Facts]) -> list[Facts]:
 
 def _times(item: Part, least: int, most: int | None) -> Part:
     known = facts_of(item)
-    if known.takes_none:
-        least, most = min(least, 1), 1 if most is None else min(most, 1)
     if most == 0:
         return EMPTY_TEXT
     if least == most == 1:
@@ -159,8 +157,6 @@ def _times(item: Part, least: int, most: int | None) -> Part:
 
 def _branches(parts: list[Part]) -> Part:
     items = [item for part in parts for item in (part.items if isinstance(part, Branches) else (part,))]
-    if len(items) == 1:
-        return items[0]
     merged = _merged(items)
     if merged is not None:
         return _one_of(merged)

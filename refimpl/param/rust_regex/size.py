@@ -29,16 +29,10 @@ def fits(node: Node, limit: int) -> bool:
     if isinstance(part, Branches) and len(part.items) >= _MANY_WORDS and all_words(part.items) is not None:
         return True
     both = (False, True)
-    if any(Compiled(part, limit, is_reverse, Shared.ALL).is_past for is_reverse in both):
+    if any(Compiled(part, is_reverse, Shared.ALL).bytes > limit for is_reverse in both):
         return False
-    unsure = [each for each in both if Compiled(part, limit, each, Shared.NONE).is_past]
-    return not any(Compiled(part, limit, is_reverse, Shared.AS_FOUND).is_past for is_reverse in unsure)
-
-
-def size(node: Node) -> int:
-    """How many bytes the larger program of `node` takes."""
-    part = simplified(node)
-    return max(Compiled(part, None, is_reverse, Shared.AS_FOUND).bytes for is_reverse in (False, True))
+    unsure = [each for each in both if Compiled(part, each, Shared.NONE).bytes > limit]
+    return all(Compiled(part, is_reverse, Shared.AS_FOUND).bytes <= limit for is_reverse in unsure)
 
 
 def at_most(node: Node) -> int:

@@ -34,25 +34,24 @@ class PatternSyntaxError(Exception):
         lines = pattern.split("\n")
         width = len(str(len(lines)))
         marks = [""] * len(lines)
-        across = []
+        across = ""
         for start, end in sorted(self.spans):
             (first, low), (last, high) = _place(pattern, start), _place(pattern, end)
             if first == last:
                 marks[first] += " " * (low - len(marks[first])) + "^" * max(high - low, 1)
             else:
-                across.append(
-                    f"on line {first + 1} (column {low + 1}) through line {last + 1} (column {high})\n"
-                )
+                across += f"on line {first + 1} (column {low + 1}) through line {last + 1} (column {high})\n"
         shown = ""
         for number, (line, mark) in enumerate(zip(lines, marks, strict=True), 1):
             if number == len(lines) > 1 and not line:
                 break  # the end of the last line is not one more
+            if number < len(lines):
+                line = line.removesuffix("\r")
             before = f"{number:{width}}: " if len(lines) > 1 else "    "
-            end_of_line = "\r" if number < len(lines) else ""
-            shown += f"{before}{line.removesuffix(end_of_line)}\n"
+            shown += f"{before}{line}\n"
             shown += f"{' ' * len(before)}{mark}\n" if mark else ""
         if len(lines) > 1:
-            shown = f"{_DIVIDER}\n{shown}{_DIVIDER}\n{''.join(across)}"
+            shown = f"{_DIVIDER}\n{shown}{_DIVIDER}\n{across}"
         return f"regex parse error:\n{shown}error: {self.reason}"
 
 

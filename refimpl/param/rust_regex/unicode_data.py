@@ -39,7 +39,7 @@ def named(name: str) -> CharSet | None:
         gap, _, length = item.partition("-")
         low = end + int(gap, 36)
         if (end, low) == (BEFORE_SURROGATES, AFTER_SURROGATES):
-            low = end + 1  # one range in Rust's tables; what was recorded are the characters
+            low = end  # one range in Rust's tables; what was recorded are the characters
         end += int(gap, 36) + int(length or "0", 36)
         ranges.append((low, end))
     return CharSet.of(ranges)

@@ -30,7 +30,7 @@ def sequences(chars: CharSet) -> tuple[ByteRanges, ...]:
 def _sequences(low: int, high: int) -> Iterator[ByteRanges]:
     cut = next((last for last in _LAST_OF_A_LENGTH if low <= last < high), None)
     if cut is None and high > _LAST_OF_A_LENGTH[0]:
-        cut = next((at for at in map(_uneven, (low,) * 3, (high,) * 3, _MASKS) if at is not None), None)
+        cut = next((at for mask in _MASKS if (at := _uneven(low, high, mask)) is not None), None)
     if cut is None:
         yield tuple(zip(chr(low).encode(), chr(high).encode(), strict=True))
     else:
