@@ -83,15 +83,19 @@ def _differ(where: str, expected: Any, got: Any, match: Match) -> Difference | N
         return _object_difference(where, expected, got, match)
     if isinstance(expected, list) and isinstance(got, list):
         return _list_difference(where, expected, got, match)
-    if isinstance(expected, bool) is isinstance(got, bool) and expected == got and not _signs(expected, got):
+    if (
+        isinstance(expected, bool) is isinstance(got, bool)
+        and expected == got
+        and not _zeros_of_two_signs(expected, got)
+    ):
         return None
     if isinstance(expected, str) and isinstance(got, str):
         return _text_difference(where, expected, got)
     return Difference(where, _show(expected), _show(got))
 
 
-def _signs(expected: Any, got: Any) -> bool:
-    """Whether two numbers that are equal are zeros of two signs."""
+def _zeros_of_two_signs(expected: Any, got: Any) -> bool:
+    """Of two values that are equal: whether they are 0 and -0.0."""
     return expected == 0 and math.copysign(1, expected) != math.copysign(1, got)
 
 

@@ -96,8 +96,8 @@ def placements(*, max_devices: int = 5, max_layers: int = 12) -> st.SearchStrate
 
 
 def _at_least(name: str, given: int, least: int) -> None:
-    if given < least:
-        raise InvalidArgumentError(f"{name} is {given}, and is to be at least {least}")
+    if isinstance(given, bool) or not isinstance(given, int) or given < least:
+        raise InvalidArgumentError(f"{name} is an integer of at least {least}, got {given!r}")
 
 
 def _module(nodes: int, seed: int, device: str) -> ModuleTrait:

@@ -1,4 +1,4 @@
-"""Every part of every expected outcome counts: a change anywhere in one is a difference."""
+"""Every part of an expected value counts: over all cases one after the other is changed, and must be noticed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from refimpl.conformance.matcher import compare
 from refimpl.conformance.outcome import Outcome
 from refimpl.conformance.variants import variants
 
-#: Outcomes longer than this are changed at some places only.
+#: A value of more parts than this is changed at about so many places, evenly spread.
 FEW = 60
 
 

@@ -39,13 +39,16 @@ def test_placements_put_every_device_in_a_stage(placement: LayerPlacement) -> No
         (modules, "max_nodes", -1),
         (records, "max_nodes", 0),
         (placements, "max_devices", 0),
+        (modules, "max_nodes", "3"),
+        (placements, "max_layers", 1.5),
         (placements, "max_layers", -1),
     ],
 )
 def test_a_bound_that_leaves_nothing_is_refused_by_its_name(
-    strategy: Callable[..., object], argument: str, given: int
+    strategy: Callable[..., object], argument: str, given: object
 ) -> None:
-    with pytest.raises(InvalidArgumentError, match=f"{argument} is {given}, and is to be at least"):
+    words = rf"{argument} is an integer of at least \d, got {given!r}"
+    with pytest.raises(InvalidArgumentError, match=words):
         strategy(**{argument: given})
 
 
