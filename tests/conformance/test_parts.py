@@ -1,4 +1,4 @@
-"""Every part of an expected value counts: over all cases one after the other is changed, and must be noticed."""
+"""Every part of an expected value counts: over all cases each is changed in turn, and must be noticed."""
 
 from __future__ import annotations
 
